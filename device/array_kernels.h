@@ -1,12 +1,12 @@
-// Kernels that move elements: order, repetition, joining, splitting, slicing, padding. What they come to is the same on
-// every back-end, which instantiates them with its engine:
+// Kernels that move elements: transposing, repeating, joining, splitting, slicing, padding. All back-ends share them;
+// each instantiates them with its engine:
 //
 //   struct Engine {
 //     using Copy = ...;  // a StridedDims
 //     static void copy(KernelContext& c, const Copy& copy, const T* in, T* out);
-//     // All n elements of `out`: the copy from element `first` on, zeros around it.
+//     // Fills all n elements of `out`: the copied block begins at element `first`, all other elements become zero.
 //     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first);
-//     // Rows of `whole` elements, and what each piece has of each of the `outer` rows, one piece behind the other.
+//     // Rows of `whole` elements are the rows of all pieces, one behind the other. There are `outer` rows.
 //     static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out);
 //     static void split(KernelContext& c, int64_t outer, int64_t whole, const T* in, std::span<const Piece<T>> pieces);
 //   };
@@ -51,7 +51,7 @@ inline int64_t product(std::span<const int64_t> dims) {
   return n;
 }
 
-// What lies before and behind dimension `axis`, each as one dimension.
+// The dimensions before `axis` collapsed into one (`outer`), and those behind it (`inner`).
 struct Around {
   int64_t outer, inner;
   Around(const Shape& shape, int axis)
@@ -136,7 +136,7 @@ struct RunReverse {
   }
 };
 
-// Along each dimension a first and a second part change places: every choice of parts is a block of its own.
+// Roll cuts each dimension in two parts, which change places. Every combination of parts is one block to copy.
 template <class Engine>
 struct RunRoll {
   template <class T>
@@ -144,7 +144,7 @@ struct RunRoll {
     if (c.out_numel(0) == 0) return;
     const Shape& shape = c.shape(0);
     const int rank = shape.rank();
-    Strides shift(static_cast<size_t>(rank));  // from 0 on, below the size
+    Strides shift(static_cast<size_t>(rank));  // in [0, size)
     for (int64_t& s : shift) s = 0;
     const KnownIntegers shifts(c.in(1));
     for (int64_t i = 0; i < shifts.count(); ++i) {
@@ -173,7 +173,7 @@ struct RunRoll {
  private:
   struct Block {
     typename Engine::Copy copy;
-    int64_t from = 0, to = 0;  // its first elements
+    int64_t from = 0, to = 0;  // the first element of the block in the input and in the output
     Block with(const StridedDims::Dim& dim, int64_t more_from, int64_t more_to) const {
       Block block = *this;
       block.copy.add(dim);
@@ -210,7 +210,8 @@ struct RunPack {
   }
 };
 
-// The outputs are parts of input `from` along `axis`, size_of(k) of output k: views where each lies in one piece.
+// Makes the outputs parts of input `from` along `axis`; output k has size size_of(k) there. The outputs are views of
+// the input if each part is contiguous.
 template <class Engine, class T, class SizeOf>
 void run_parts(KernelContext& c, int from, int axis, SizeOf size_of) {
   const Around around(c.shape(from), axis);
@@ -261,7 +262,7 @@ struct RunUnpack {
 
 // ---- Slicing and padding -------------------------------------------------------------------------------------------
 
-// Output 0 is the strided block of input 0 that begins at element `first`: a view where that lies in one piece.
+// Makes output 0 the strided block of input 0 that begins at element `first`: a view if the block is contiguous.
 template <class Engine, class T>
 void take_block(KernelContext& c, const typename Engine::Copy& copy, int64_t first) {
   const Shape& shape = c.inferred_shape(0);
@@ -283,7 +284,7 @@ struct RunSlice {
     for (int i = shape.rank(); i-- > 0;) {
       const auto k = static_cast<size_t>(i);
       const int64_t begin = host_integer(c.in(1), i);
-      // Seen by the shape function only if it knew the value.
+      // The shape function checks `begin` only if its value is known then.
       if (begin < 0 || begin > c.shape(0).dim(i) - shape.dim(i)) {
         invalid("begin[{}]: expected one in [0, {}], got {}", i, c.shape(0).dim(i) - shape.dim(i), begin);
       }
@@ -294,7 +295,8 @@ struct RunSlice {
   }
 };
 
-// The dimensions of a slice of something with strides `whole`, seen from a dense block; and its first element.
+// The copy between a slice of a tensor with strides `whole` and a dense block: from the slice if `reads`, else to it.
+// Sets `first` to the slice's first element.
 template <class Copy>
 Copy slice_copy(const StridedSlice& slice, const Strides& whole, bool reads, int64_t& first) {
   Copy copy;
@@ -337,7 +339,7 @@ struct RunStridedSliceGrad {
   }
 };
 
-// Where the input of Pad is put in its output; `first`: its first element.
+// The copy of Pad's input into its output. Sets `first` to the output element where the input begins.
 template <class Copy>
 Copy pad_copy(const KernelContext& c, int64_t& first) {
   const Shape& from = c.shape(0);

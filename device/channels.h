@@ -7,17 +7,17 @@
 
 namespace panto {
 
-// A tensor as [outer, channels, inner]; inner is 1 where channels are last.
+// A tensor as [outer, channels, inner]; inner is 1 if channels are the last axis.
 struct Channels {
   int64_t outer = 1, channels, inner = 1;
 
-  // `axis`: that of the channels.
+  // `axis`: the channel axis.
   Channels(const Shape& x, int axis) : channels(x[axis]) {
     for (int k = 0; k < axis; ++k) outer *= x[k];
     for (int k = axis + 1; k < x.rank(); ++k) inner *= x[k];
   }
   int64_t numel() const { return outer * channels * inner; }
-  int64_t each() const { return outer * inner; }  // elements of a channel
+  int64_t each() const { return outer * inner; }  // elements per channel
 };
 
 }  // namespace panto

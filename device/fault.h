@@ -1,5 +1,5 @@
-// Bad data that only a kernel can find. Kernels go on with a harmless value and leave a note; the error is thrown when
-// the loop has ended, or, on a device, at the next read on the host.
+// Bad data that only a kernel can find. The kernel records the fault and goes on with a harmless value. The error is
+// thrown after the loop, or, on a GPU, at the next read on the host.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Fault : uint32_t {
   kRateOutOfRange,
 };
 
-// Throws InvalidArgument that says what the fault means to the user.
+// Throws InvalidArgument with the message for this fault.
 [[noreturn]] PANTO_EXPORT void throw_fault(Fault fault);
 
 }  // namespace panto

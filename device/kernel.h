@@ -1,6 +1,6 @@
-// Kernel objects: how a back-end's file enters its kernels in the table. They only queue (lib/core/op/kernel.h); keep
-// them at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h; a back-end of
-// your own has `using NpuKernel = KernelObject<"NPU">`.
+// Kernel objects: how a back-end's source file registers its kernels. Their constructors only queue the kernel
+// (lib/core/op/kernel.h); define them at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in
+// device/cuda/kernel.h; your own back-end declares `using NpuKernel = KernelObject<"NPU">`.
 //
 //   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);     // a maker, for each type of a list
 //   const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, []<class T>(KernelContext& c) { ... });
@@ -8,10 +8,10 @@
 //   const CpuKernel reshape_kernel("Reshape", dtypes::kAny, run_reshape);      // one function for several dtypes
 //   const CpuKernel no_op_kernel("NoOp", run_no_op);                           // an op without a type attribute
 //
-// A maker is an empty object with `template <class T> static void run(KernelContext&)` and, if work can be done once
-// per prepared call, `template <class T> static std::shared_ptr<KernelState> prepare(const KernelContext&)`; or with
-// `template <class T> static Kernel kernel()`, which says everything at once; or a lambda without captures. The type
-// stands for the op's primary type attribute.
+// A maker is a lambda without captures, or an empty struct. The struct has either `template <class T> static void
+// run(KernelContext&)`, with an optional `template <class T> static std::shared_ptr<KernelState> prepare(const
+// KernelContext&)` for work that is done once per prepared call; or `template <class T> static Kernel kernel()`, which
+// returns the whole kernel. T is the op's primary type attribute.
 #pragma once
 
 #include <complex>
@@ -33,10 +33,10 @@ using index = TypeList<int32_t, int64_t>;
 using numeric = TypeList<float, double, int32_t, int64_t>;
 using numeric_and_bool = TypeList<float, double, int32_t, int64_t, bool>;
 using real = TypeList<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
-// Every dtype, by how its elements are stored: kernels that only move elements are instantiated once for each size of
-// a type that is bytes (as an unsigned integer or Bytes16) and for std::string, ResourceHandle and Variant.
+// Every dtype, by the storage of its elements. Kernels that only move elements are instantiated once for each element
+// size (as an unsigned integer or Bytes16) and for std::string, ResourceHandle and Variant.
 struct every {};
-// The dtypes that are bytes, by storage.
+// The dtypes whose elements are plain bytes, by storage.
 struct plain {};
 }  // namespace types
 
@@ -75,7 +75,8 @@ Kernel make_kernel() {
   return kernel;
 }
 
-// Types for which kernels are made: all, or few where they are compiled only to see that they do.
+// The types for which kernels are compiled: all, or with PANTO_FEW_TYPES only a few, to check quickly that kernels
+// compile.
 #ifdef PANTO_FEW_TYPES
 template <class T>
 constexpr bool kMade = std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, Half> ||

@@ -1,4 +1,4 @@
-// Kernels for exactly the types that an op's signature allows. A generated header of the op's family says which.
+// Kernels for exactly the types that an op's signature allows; the generated header of the op's family has these types.
 //
 //   #include "panto/lib/ops/math_types.h"
 //   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf>{});
@@ -20,7 +20,7 @@ namespace panto {
 
 namespace types {
 
-// Numbers and truth values, by how much is made of them: code for several instruction sets, or for all machines alike.
+// Numbers and bool. `common` types get loops for several instruction sets, `rare` types one portable loop.
 using common = TypeList<float, double, int32_t, int64_t, Half, BFloat16, bool>;
 using rare =
     TypeList<int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>;
@@ -58,7 +58,7 @@ struct OneOf {
   static consteval bool value(DType type) { return List::set.contains(type); }
 };
 
-// Those of `List` that the op allows.
+// The types of `List` that the op allows.
 template <LiteralName kOp, class List = numbers>
 using of = typename Filter<List, AllowedBy<kOp>>::type;
 template <class A, class B>
@@ -66,14 +66,14 @@ using both = typename Filter<A, OneOf<B>>::type;
 
 }  // namespace types
 
-// Calls f.operator()<T>() for the T of a list that is the dtype's; false where none is.
+// Calls f.operator()<T>() for the type T of the list whose dtype is `type`. Returns false if there is none.
 template <class... Ts, class F>
 bool with_type(TypeList<Ts...>, DType type, const F& f) {
   return ((type == dtype_of<Ts> && (f.template operator()<Ts>(), true)) || ...);
 }
 
-// A line of a table: the op, and the functor that computes an element of it. `Of`: what it has a meaning for, where the
-// signature allows more; the op says why (`types_reason` in its block).
+// A line of a table: the op, and the functor that computes one element. `Of` restricts the types if the functor makes
+// sense for fewer than the signature allows; the op's block gives the reason (`types_reason`).
 template <LiteralName kOp, class F, class Of = types::numbers>
 struct ElementwiseOp {
   static constexpr auto kName = kOp;
@@ -83,7 +83,7 @@ struct ElementwiseOp {
 };
 template <class... Lines>
 struct OpTable {
-  // The operations of an element, as the op's block says; 0 where F is not in the table.
+  // The `.flops` that the block of F's op declares; 0 if F is not in the table.
   template <class F>
   static consteval int flops() {
     int result = 0;
@@ -93,7 +93,7 @@ struct OpTable {
   }
 };
 
-// Kernels of a table's ops, by Maker<F>, for those of `Types` that each op allows.
+// Registers kernels Maker<F> for the ops of a table, for the types in `Types` that each op allows.
 template <LiteralName kKind, template <class> class Maker, class Types>
 class TableKernels {
  public:

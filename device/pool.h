@@ -1,4 +1,4 @@
-// What the kernels of pools have in common on all devices.
+// Pooling on all devices: sizes and the comparison of maxima.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace panto {
 
-// Images, or volumes, whose depth is else 1. Those with channels first are as many of one lane; else the lanes are the
-// channels.
+// The sizes of a pooling of images, or of volumes (images have depth 1). Channels-last input has one lane per channel.
+// Channels-first input counts each channel as an image of its own with one lane.
 struct PoolShape {
   WindowAxis depth{.input = 1, .output = 1}, height, width;
   int64_t images, lanes;
@@ -40,13 +40,14 @@ struct PoolShape {
   }
 };
 
-// What the largest element of padding only is.
+// The maximum of a window that covers padding only.
 template <class T>
 PANTO_FN constexpr T lowest() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-// Whether `v` takes the place of `best`: the first of equal ones stays, and so does a NaN.
+// Whether `v` replaces the maximum `best`. The first of equal values stays; a NaN replaces a number and is never
+// replaced.
 template <class T>
 PANTO_FN bool beats(T v, T best) {
   return (v > best) | ((v != v) & (best == best));

@@ -60,7 +60,7 @@ Stream seeded_stream(const KernelContext& c) {
 bool has_seed(const KernelContext& c) { return c.integer("seed") != 0 || c.integer("seed2") != 0; }
 
 Stream drawn_stream(const KernelContext& c) {
-  // A stream of its own for every node: its key is drawn from the process's generator.
+  // Every node gets its own stream: its key is drawn from the process's generator.
   const detail::RandomStart drawn = detail::take_random(c.step(), 1);
   const Words w = Stream{drawn.key, drawn.low, drawn.high}.block(0);
   return {w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)};
@@ -113,7 +113,7 @@ Stream next_stream(KernelContext& c) {
 
 namespace {
 
-// The three numbers of a generator are the last ones of its variable, behind `before` others.
+// The variable holds `before` other numbers, then the three numbers of the generator.
 Stream advance_generator(KernelContext& c, int64_t before, uint64_t delta) {
   VariableResource& generator = variable_of(c.in(0));
   if (generator.dtype() != kInt64) {

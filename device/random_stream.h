@@ -1,4 +1,4 @@
-// Where the numbers of a call of a random op come from, on all devices.
+// The Philox stream that a call of a random op reads, on all devices.
 #pragma once
 
 #include <memory>
@@ -15,44 +15,44 @@
 
 namespace panto {
 
-// Of a stateless op: key, counter and algorithm are its inputs 1, 2 and 3. Throws InvalidArgument for an algorithm that
-// is not Philox.
+// Stateless ops: the stream from key, counter and algorithm, which are inputs 1, 2 and 3. Throws InvalidArgument if the
+// algorithm is not Philox.
 PANTO_EXPORT philox::Stream given_stream(const KernelContext& c);
-// The numbers that StatelessRandomUniformIntV2 asks for. Throws InvalidArgument unless minval < maxval.
-// They are inputs `at` and `at` + 1.
+// The range of StatelessRandomUniformIntV2: [minval, maxval), which are inputs `at` and `at` + 1. Throws
+// InvalidArgument unless minval < maxval.
 template <class T>
 philox::IntegerBlock<T> asked_integers(const KernelContext& c, int at = 4);
 
-// Of a stateful one. A prepared call, a node of a session, has a generator of its own, which goes on from run to run;
-// other calls start at their seed, or go on with the process's generator.
+// Stateful ops: a prepared call (a node of a session) has its own generator, which continues from run to run. Other
+// calls start at their seed, or continue the process's generator.
 class PANTO_EXPORT NodeGenerator : public ResumableState {
  public:
   explicit NodeGenerator(const KernelContext& c);
-  // Where the next blocks, so many, begin. Without a seed the first call draws one from the step's generator: a node
-  // that never runs, or goes on elsewhere, takes none.
+  // Returns the stream at the current position and advances by `blocks`. Without a seed the first call draws one from
+  // the step's generator; a node that never runs, or whose position is restored by go_to, draws none.
   philox::Stream take(const KernelContext& c, uint64_t blocks);
   std::string position() const override;
   void go_to(std::string_view position) override;
 
  private:
-  const std::optional<philox::Stream> first_;  // of a seed
+  const std::optional<philox::Stream> first_;  // the start that the seed gives, if there is one
   mutable std::mutex mutex_;
-  std::optional<philox::Stream> stream_;  // none: at its beginning
+  std::optional<philox::Stream> stream_;  // nullopt before the first block is taken
 };
 PANTO_EXPORT std::shared_ptr<KernelState> prepare_generator(const KernelContext& c);
-// The state of a prepared call must be a NodeGenerator, which may hold more.
+// The stream of a stateful op. The state of a prepared call must be a NodeGenerator or a class derived from it.
 PANTO_EXPORT philox::Stream next_stream(KernelContext& c);
-// The same for a call that takes so many blocks, not what its elements are given.
+// The same for a call that takes `blocks` blocks, whatever its number of elements.
 PANTO_EXPORT philox::Stream next_stream(KernelContext& c, uint64_t blocks);
-// Of a generator, the variable that is input 0, by the algorithm that is input 1: where its numbers begin. It goes on
-// behind what `delta` elements need.
+// Ops with a generator variable: input 0 is the variable, input 1 the algorithm. Returns the stream at its position and
+// advances the variable past `delta` elements.
 PANTO_EXPORT philox::Stream generator_stream(KernelContext& c, uint64_t delta);
-// The same of a variable whose first number says the algorithm.
+// The same for a variable whose first number is the algorithm.
 PANTO_EXPORT philox::Stream tagged_generator_stream(KernelContext& c, uint64_t delta);
-// What a seed of two numbers, an int32 or int64 tensor, stands for.
+// The stream for a seed of two numbers, an int32 or int64 tensor.
 PANTO_EXPORT philox::Stream stream_of_seed(const Tensor& seed);
 
-// StatelessRandomGetKeyCounter, all of which happens on the host. T: int32_t or int64_t.
+// StatelessRandomGetKeyCounter, which runs on the host. T: int32_t or int64_t.
 template <class T>
 void find_key_and_counter(KernelContext& c);
 

@@ -1,4 +1,4 @@
-// Memory of a device for what a kernel keeps until it ends.
+// Scratch memory of a device, for the duration of a kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace panto {
 
-// Room for n objects; none is constructed. On a GPU it may be given back as soon as the work that uses it is on the
-// device's stream: whoever gets it next comes after.
+// Uninitialised room for n objects. On a GPU it may be freed as soon as the work that uses it is enqueued on the
+// device's stream, since the next user's work is enqueued after it.
 template <class T>
 class Scratch {
  public:

@@ -1,5 +1,5 @@
-// Kernels that look at no element, so that they are the same on every back-end: identities, views, questions about
-// shapes. Inputs and outputs that are marked @host in the signature are in host memory wherever the op runs.
+// Kernels that read no elements on the device, so that all back-ends share them: identities, views, queries of shapes.
+// Inputs and outputs marked @host in the signature are in host memory wherever the op runs.
 #pragma once
 
 #include <algorithm>
@@ -22,25 +22,25 @@ inline void run_identity(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) c.set_out(i, view_tensor(c.in(i), c.shape(i)));
 }
 
-// As many inputs as there are outputs.
+// Forwards the first inputs, one for each output.
 inline void run_first_inputs(KernelContext& c) {
   for (int k = 0; k < c.num_outputs(); ++k) c.set_out(k, view_tensor(c.in(k), c.shape(k)));
 }
 
 inline void run_no_op(KernelContext&) {}
 
-// Reshape and its kin: the same bytes in another shape.
+// Reshape and similar ops: the same bytes in another shape.
 inline void run_view(KernelContext& c) { c.set_out(0, view_tensor(c.in(0), c.inferred_shape(0))); }
 
 inline void put_integer(KernelContext& c, int64_t i, int64_t value, int output = 0) {
   if (c.out(output).dtype() == kInt32) {
-    c.out_data<int32_t>(output)[i] = static_cast<int32_t>(value);  // the shape function saw that it fits
+    c.out_data<int32_t>(output)[i] = static_cast<int32_t>(value);  // the shape function checked that it fits
   } else {
     c.out_data<int64_t>(output)[i] = value;
   }
 }
 
-// Of one tensor or several.
+// Shape, and ShapeN of several tensors.
 inline void run_shape(KernelContext& c) {
   for (int k = 0; k < c.num_inputs(); ++k) {
     const Shape& shape = c.shape(k);

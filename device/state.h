@@ -1,5 +1,5 @@
-// What the kernels of variables do on every device: the checks, reading and assigning, and an optimizer's step around
-// the loop that a device has for it.
+// The kernels of variables, shared by all devices: checks, reading, assigning, and the frame of an optimizer's update,
+// around which each device puts its own loop.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace panto::state {
 
-// Throws InvalidArgument unless the variable is of that type.
+// Throws InvalidArgument unless the variable has dtype `wanted`.
 PANTO_EXPORT void check_dtype(const VariableResource& variable, DType wanted);
-// Throws InvalidArgument unless input `like` has `shape`: what the variable is declared with, or its value's.
+// Throws InvalidArgument unless input `like` has `shape`, which is the variable's declared shape or its value's.
 PANTO_EXPORT void check_shape(const VariableResource& variable, const PartialShape& shape, const KernelContext& c,
                               int like);
-// Fills `found` with the variables that the first inputs refer to. Throws InvalidArgument unless they are different
-// ones, of that type and declared with a shape that input `like` fits (-1: any).
+// Fills `found` with the variables that the first inputs refer to. Throws InvalidArgument unless they are distinct,
+// have dtype `wanted` and are declared with a shape that fits input `like` (-1: any).
 PANTO_EXPORT void find_variables(const KernelContext& c, DType wanted, int like, std::span<VariableResource*> found);
 
-// Throws InvalidArgument unless the value of a variable, input `i`, has the shape of that of input 0, of at least one
-// dimension.
+// Throws InvalidArgument unless `shape`, that of the variable at input `i`, equals `first`, that of the variable at
+// input 0, and has at least one dimension.
 PANTO_EXPORT void expect_one_shape(const KernelContext& c, const VariableResource& variable, size_t i,
                                    const Shape& shape, const Shape& first);
 
@@ -32,8 +32,8 @@ PANTO_EXPORT void read(KernelContext& c);
 // AssignVariableOp.
 PANTO_EXPORT void assign(KernelContext& c);
 
-// Calls change(values, n) with the elements of the variable, input 0, which nobody else sees. Input `like` has its
-// shape.
+// Calls change(values, n) with the elements of the variable at input 0. Readers that hold its old value do not see the
+// change. Input `like` must have the variable's shape.
 template <class T, class Change>
 void update(KernelContext& c, int like, const Change& change) {
   VariableResource& variable = variable_of(c.in(0));
@@ -45,8 +45,8 @@ void update(KernelContext& c, int like, const Change& change) {
   });
 }
 
-// Calls change(first, second, ..., n) with the elements of the variables that the first `kCount` inputs refer to, as
-// above.
+// Calls change(first, second, ..., n) with the elements of the variables at the first `kCount` inputs, as update()
+// does.
 template <class T, size_t kCount, class Change>
 void update_together(KernelContext& c, int like, const Change& change) {
   std::array<VariableResource*, kCount> variables;
@@ -62,8 +62,8 @@ void update_together(KernelContext& c, int like, const Change& change) {
   for (size_t i = 0; i < kCount; ++i) variables[i]->end_update(std::move(values[i]));
 }
 
-// The same for rows: calls change(shape, first, second, ...) with what the variables have in common, and their
-// elements. `check` sees the shape before anything is changed.
+// The same for updates of rows: calls change(shape, first, second, ...) with the common shape of the variables and
+// their elements. `check` is called with the shape before anything is changed.
 template <class T, size_t kCount, class Check, class Change>
 void update_rows_together(KernelContext& c, const Check& check, const Change& change) {
   std::array<VariableResource*, kCount> variables;

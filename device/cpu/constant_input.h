@@ -1,4 +1,4 @@
-// What a planned step makes once of a constant input.
+// What a planned step prepares once from a constant input.
 #pragma once
 
 #include "panto/lib/base/error.h"
@@ -6,12 +6,12 @@
 
 namespace panto::cpu {
 
-// In a kernel's prepare part: whether input i is a constant in this device's memory.
+// For a kernel's prepare function: whether input i is a constant in this device's memory.
 inline bool is_constant(const KernelContext& call, int i) {
   return !call.in(i).is_meta() && &call.in(i).device() == &call.device();
 }
 
-// A constant and what was made of it, which is empty where there is nothing to make or no memory for it.
+// A constant and the value made from it. `made` is empty if there was nothing to make or no memory for it.
 template <class Made>
 struct MadeOfConstant {
   Tensor constant;
@@ -26,9 +26,9 @@ struct MadeOfConstant {
       if (error.code() != Code::kResourceExhausted) throw;
     }
   }
-  // What was made is about as large as what it was made of.
+  // The value made is assumed to be about as large as the constant.
   int64_t bytes() const noexcept { return constant.defined() ? static_cast<int64_t>(constant.nbytes()) : 0; }
-  // Null for any other input.
+  // Returns the value made from this constant; null for any other input.
   const Made* of(const Tensor& input) const {
     return constant.defined() && input.impl() == constant.impl() ? &made : nullptr;
   }

@@ -1,4 +1,4 @@
-// Kernels of control flow. Of TensorFlow 1's an executor does what the ops are for, and called by themselves they fail.
+// Kernels of control flow ops. Executors implement TensorFlow 1's ops themselves; called alone, these kernels fail.
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/text/format.h"
@@ -22,7 +22,7 @@ const CpuKernel enter_kernel("Enter", dtypes::kAny, refuse);
 const CpuKernel exit_kernel("Exit", dtypes::kAny, refuse);
 const CpuKernel next_iteration_kernel("NextIteration", dtypes::kAny, refuse);
 const CpuKernel loop_cond_kernel("LoopCond", refuse);
-// Nothing else is to be done, here or in a graph.
+// ControlTrigger has no effect of its own, neither here nor in a graph.
 const CpuKernel control_trigger_kernel("ControlTrigger", [](KernelContext&) {});
 const CpuKernel abort_kernel("Abort", abort_step);
 const CpuKernel to_bool_kernel("ToBool", dtypes::kAny,

@@ -24,14 +24,14 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kReuse = false;                // so that the sanitizer sees every block's life
-constexpr size_t kLargest = size_t{1} << 38;  // it ends the process where more is asked for
+constexpr bool kReuse = false;                // so that the sanitizer sees every allocation and deallocation
+constexpr size_t kLargest = size_t{1} << 38;  // the sanitizer ends the process for larger allocations
 #else
 constexpr bool kReuse = true;
 constexpr size_t kLargest = kLargestBlock;
 #endif
 
-// Free blocks by class, linked through their own first bytes.
+// Free blocks by size class, linked through their first bytes.
 class Cache {
  public:
   void* take(SizeClass c) noexcept {
@@ -82,7 +82,7 @@ class Cache {
   mutable std::mutex mutex_;
   std::array<Block*, kSizeClasses> free_{};
   size_t bytes_ = 0;
-  // Pages that were faulted in once are used again without asking the kernel.
+  // 1 GiB is kept: reusing pages that are already faulted in needs no kernel call.
   size_t limit_ = size_t{1} << 30;
 };
 
@@ -91,14 +91,14 @@ Cache& cache() {
   return *shared;
 }
 
-// Null if there is none.
+// Returns null if there is no memory.
 void* system_memory(size_t bytes) noexcept {
-  // Whole huge pages for big blocks: fewer faults and fewer address translations.
+  // Big blocks consist of whole huge pages: fewer page faults and fewer address translations.
   const bool big = bytes >= 2 * kHugePage;
   void* data = nullptr;
   if (posix_memalign(&data, big ? kHugePage : kAlignment, bytes) != 0) return nullptr;
 #ifdef MADV_HUGEPAGE
-  // Many systems give them only to those who ask. Without them it is slower, no more.
+  // Many systems give huge pages only on request. If the request fails, only speed suffers.
   if (big) static_cast<void>(madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
 #endif
   return data;
@@ -108,7 +108,7 @@ std::string model_name() {
   std::ifstream info("/proc/cpuinfo");
   std::string line;
   while (std::getline(info, line)) {
-    // x86 says "model name : ...", other machines use other words or none.
+    // x86 writes "model name : ...", other machines another key or none.
     if (!line.starts_with("model name") && !line.starts_with("Model")) continue;
     const size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
@@ -118,7 +118,7 @@ std::string model_name() {
   return "CPU";
 }
 
-// What the machine has: a system that promises more ends the process when it is used.
+// The machine's memory. It is the default limit because a system that overcommits would end the process on use.
 int64_t physical_memory() noexcept {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? pages * page : INT64_MAX;
@@ -150,7 +150,7 @@ void* CpuDevice::allocate(size_t bytes) {
     const SizeClass c = size_class(bytes);
     if (kReuse) data = cache().take(c);
     if (data == nullptr) {
-      // Free blocks of other sizes take memory too.
+      // Cached free blocks of other sizes take memory too.
       if (static_cast<int64_t>(cache().bytes()) > limit_.load(std::memory_order_relaxed) - now) trim();
       data = system_memory(kReuse ? c.bytes : bytes);
     }
@@ -205,7 +205,7 @@ void set_memory_limit(int64_t bytes) { static_cast<CpuDevice&>(cpu_device()).set
 
 namespace {
 
-// At load time: the core asks for CPU devices when it first needs one.
+// Registered at load time: the core calls the factory when it first needs a CPU device.
 [[maybe_unused]] const bool registered = [] {
   set_cpu_device_factory([](int index) -> Device* { return new CpuDevice(index); });
   return true;

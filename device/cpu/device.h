@@ -1,5 +1,5 @@
-// The CPU as a device. Several CPU devices (set_cpu_device_count) share the hardware and the cache of free blocks, yet
-// count the memory in use each for itself.
+// The CPU as a device. Several CPU devices (set_cpu_device_count) share the hardware and the cache of free blocks, but
+// each counts its own memory in use.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ class CpuDevice final : public Device {
   void set_memory_limit(int64_t bytes);
 
  private:
-  // Counts so many bytes as in use and gives what is in use then; 0, with nothing counted, beyond the limit.
+  // Adds `bytes` to the memory in use and returns the new total; returns 0 and adds nothing if that would exceed the
+  // limit.
   int64_t count(int64_t bytes) noexcept;
 
   std::atomic<int64_t> in_use_{0};
@@ -33,8 +34,9 @@ class CpuDevice final : public Device {
   std::atomic<int64_t> limit_;
 };
 
-// For tests, and for those who share a machine: an allocation on cpu_device() that would make more than `bytes` be in
-// use is ResourceExhausted. 0: what the machine has, as at first. Throws InvalidArgument for less.
+// Limits the memory of cpu_device(): an allocation that would exceed `bytes` in use throws ResourceExhausted. 0
+// restores the default, the machine's memory. Throws InvalidArgument for negative numbers. For tests, and for shared
+// machines.
 PANTO_EXPORT void set_memory_limit(int64_t bytes);
 
 }  // namespace panto::cpu

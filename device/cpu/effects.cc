@@ -34,7 +34,7 @@ void append_element(std::string& text, const std::complex<T>& value) {
   fmt::format_to(std::back_inserter(text), "({},{})", value.real(), value.imag());
 }
 
-// The elements of one slice, as TensorFlow's Print shows them: brackets around inner dimensions, "..." where it stops.
+// Prints elements of a slice like TensorFlow's Print: brackets around inner dimensions, "..." at the limit.
 template <class T>
 struct Summary {
   const T* data;
@@ -73,7 +73,7 @@ std::string summary_of(const Tensor& t, int64_t limit) {
   return "[" + summary.text + (count > limit ? "...]" : "]");
 }
 
-// The first `limit` elements (all: -1), in brackets.
+// The first `limit` elements in brackets; -1: all.
 std::string summarized(const Tensor& given, int64_t limit) {
   const Tensor t = given.cpu();
   std::string text = "[?]";
@@ -90,7 +90,7 @@ void run_assert(KernelContext& c) {
   invalid("assertion: expected true, got false;{}", shown);
 }
 
-// How often a node has printed. An eager call is always the first.
+// Counts how often a node has printed. An eager call counts as the first.
 struct PrintCount final : KernelState {
   std::atomic<int64_t> printed = 0;
 };

@@ -1,4 +1,4 @@
-// Calls of the host program's functions (lib/ops/control/host_call.h).
+// Calls of functions of the host program (lib/ops/control/host_call.h).
 
 #include "panto/lib/ops/control/host_call.h"
 
@@ -15,7 +15,7 @@ namespace {
 void run_call(KernelContext& c) {
   std::vector<Tensor> inputs;
   for (int i = 0; i < c.num_inputs(); ++i) {
-    // A handle of its own: the function may keep it.
+    // A separate handle, since the function may keep it.
     inputs.push_back(view_tensor(c.in(i), c.in(i).shape()));
   }
   const auto types = c.types("Tout");

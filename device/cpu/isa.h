@@ -1,4 +1,4 @@
-// Which instructions kernels may use, beyond those that every machine of this architecture has.
+// Which instruction sets kernels may use, beyond the baseline of the architecture.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace panto::cpu {
 
-// The types that loops are compiled for several instruction sets for. Of the others, which are rare, there is one loop
-// for all machines: it is a matter of the size of the library, and of the time to compile it.
+// The types for which loops are compiled for several instruction sets. Other types are rare: one portable loop keeps
+// the library small and quick to compile.
 template <class... T>
 inline constexpr bool kIsWide = ((std::is_floating_point_v<T> || std::is_same_v<T, int32_t> ||
                                   std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) &&
@@ -15,21 +15,21 @@ inline constexpr bool kIsWide = ((std::is_floating_point_v<T> || std::is_same_v<
 
 enum class Isa { kPortable, kAvx2, kAvx512 };  // kAvx2: AVX2 and FMA; kAvx512: F, BW, DQ and VL as well
 
-// The highest that this machine has, or that which the environment variable PANTO_CPU ("portable", "avx2") names where
-// it is lower. The same for the life of the process; may be asked before main.
+// The highest instruction set of this machine, or a lower one that the environment variable PANTO_CPU names
+// ("portable", "avx2"). Constant for the life of the process; may be called before main.
 Isa isa() noexcept;
 
-// Whether that has an instruction for products of bfloat16 (AVX-512 BF16).
+// Whether isa() includes instructions for products of bfloat16 (AVX-512 BF16).
 bool has_bfloat16() noexcept;
 
 #ifdef __x86_64__
-// Attributes of a function that is compiled for an instruction set.
+// Function attributes that select an instruction set.
 #define PANTO_AVX2 gnu::target("avx2,fma")
 #ifdef __clang__
 #define PANTO_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma")
 #else
-// For most processors g++ prefers vectors of half the width, which was a matter of the clock of the first that had
-// them.
+// For most processors g++ prefers 256-bit vectors, because the first processors with AVX-512 lowered their clock for
+// it.
 #define PANTO_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
 #endif
 
@@ -43,8 +43,8 @@ template <class Body>
 }
 #endif
 
-// Runs body(), compiled for this machine: whatever it calls is inlined, as far as the compiler sees its text. For loops
-// that take far longer than the nanosecond of asking.
+// Runs body() compiled for this machine's instruction set: everything that it calls is inlined, if its definition is
+// visible. For loops that take far longer than the nanosecond of checking isa().
 template <class Body>
 void multiversioned(const Body& body) {
 #ifdef __x86_64__
@@ -54,7 +54,7 @@ void multiversioned(const Body& body) {
   body();
 }
 
-// The same where T is a type that loops are compiled for several instruction sets for, else body() for every machine.
+// Runs body() multiversioned if kIsWide<T>, else the portable version.
 template <class T, class Body>
 void multiversioned_for(const Body& body) {
   if constexpr (kIsWide<T>) {

@@ -1,11 +1,11 @@
-// Calls into oneDNN and BLAS from here use the calling thread only: they ask OpenMP how many threads there are.
+// Restricts oneDNN and BLAS calls to the calling thread: these libraries ask OpenMP for the number of threads.
 #pragma once
 
 #include <omp.h>
 
 namespace panto::cpu {
 
-// Sets what OpenMP would use for regions of this thread, and of no other, until the scope ends.
+// Sets OpenMP's number of threads to 1 for the calling thread only, until the scope ends.
 class OneThread {
  public:
   OneThread() : previous_(omp_get_max_threads()) {

@@ -16,15 +16,15 @@
 namespace panto::cpu {
 namespace {
 
-// One shared loop at a time: threads of the user's that compute at once keep the processors busy without sharing, and
-// a team for each of them would only take turns.
+// Only one loop is shared at a time. User threads that compute concurrently already keep the processors busy; a team of
+// threads for each of them would only take turns.
 std::atomic<bool> sharing{false};
 
-// A thread of the parent may have had its turn; the child does not have that thread.
+// A thread of the parent may hold the flag at fork; it does not exist in the child, so the flag is cleared there.
 const bool forgets_in_children =
     pthread_atfork(nullptr, nullptr, [] { sharing.store(false, std::memory_order_relaxed); }) == 0;
 
-// What one thread does in about a millisecond. Much less would show: a body has to begin anew.
+// Work of about a millisecond of one thread. Much smaller pieces would cost noticeably, since each calls the body anew.
 constexpr int64_t kPieceWork = int64_t{8} << 20;
 
 class Sharing {
@@ -41,7 +41,7 @@ class Sharing {
   bool mine_;
 };
 
-// Blocks of a loop's that are worth a look at the request to stop.
+// The number of blocks between two checks for cancellation.
 int64_t blocks_of_piece(int64_t blocks, int64_t work) {
   if (work == 0) return blocks;
   return std::max<int64_t>(1, kPieceWork / std::max<int64_t>(1, work / std::max<int64_t>(1, blocks)));
@@ -58,7 +58,7 @@ void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const vo
       run(body, (first + begin) * multiple, std::min(n, (first + end) * multiple));
     });
   };
-  // All threads or none: libgomp ends and starts threads when the count changes from region to region.
+  // Uses all threads or one: libgomp ends and starts threads if their number changes between regions.
   const int64_t threads = num_threads();
   if (threads <= 1 || blocks <= 1) return run_blocks(0, blocks);
   const Sharing turn;
@@ -70,7 +70,7 @@ void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const vo
   for (int64_t t = 0; t < threads; ++t) {
     const int64_t first = blocks / threads * t + std::min(t, blocks % threads);
     const int64_t mine = blocks / threads + (t < blocks % threads ? 1 : 0);
-    const StepScope scope(step);  // so that the thread heeds what its team's first one does
+    const StepScope scope(step);  // so that cancellation reaches all threads of the team
     try {
       run_blocks(first, mine);
     } catch (...) {

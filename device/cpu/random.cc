@@ -1,4 +1,4 @@
-// Random numbers: Philox blocks made into elements, in any division among threads the same.
+// Random numbers from Philox blocks. Results do not depend on how work is divided among threads.
 
 #include <algorithm>
 #include <array>
@@ -25,16 +25,16 @@ using philox::NormalBlock;
 using philox::Stream;
 using philox::UniformBlock;
 
-// Bytes moved in the time that one element takes.
+// The cost of an element, in bytes that could be moved meanwhile.
 constexpr int64_t kUniformCost = 6;
 constexpr int64_t kNormalCost = 16;
 
-// Blocks are made some at a time, side by side, as vectors hold them: word k of block j is words[k][j].
+// Several blocks are computed side by side, in the layout of vectors: word k of block j is words[k][j].
 constexpr int64_t kGroup = 16;
 struct Group {
   alignas(64) uint32_t words[4][kGroup];
 
-  // Stream::block of the numbers from `first` on.
+  // Computes blocks [first, first + kGroup) of the stream, as Stream::block does.
   [[gnu::always_inline]] inline void make(const Stream& stream, uint64_t first) {
     for (uint64_t j = 0; j < kGroup; ++j) {
       const uint64_t low = stream.low + first + j;
@@ -57,7 +57,7 @@ struct Group {
   philox::Words block(int64_t j) const { return {{words[0][j], words[1][j], words[2][j], words[3][j]}}; }
 };
 
-// Calls body(blocks of group g, g) for the groups [begin, end).
+// Calls body(blocks of group g, g) for groups [begin, end).
 template <class Body>
 void over_groups(const Stream& stream, int64_t begin, int64_t end, const Body& body) {
   constexpr int64_t kAtOnce = 8;
@@ -71,7 +71,7 @@ void over_groups(const Stream& stream, int64_t begin, int64_t end, const Body& b
   }
 }
 
-// Elements of output 0, blocks from `stream`. `cost`: bytes moved in the time that one element takes.
+// Fills output 0 with blocks from `stream`. `cost`: cost of an element, in bytes that could be moved meanwhile.
 template <class T, class Block>
 void fill(KernelContext& c, const Stream& stream, int64_t cost, const Block& make = {}) {
   constexpr int kCount = Block::kCount;
@@ -91,8 +91,7 @@ void fill(KernelContext& c, const Stream& stream, int64_t cost, const Block& mak
   }
 }
 
-// What philox::normal_pair makes of a group's words, in the order of NormalBlock, by functions that the compiler makes
-// vectors of.
+// Computes philox::normal_pair for a group's words, in the order of NormalBlock, with functions that vectorise.
 [[gnu::always_inline]] inline void normal_numbers(const Group& group, float* out) {
   for (int pair = 0; pair < 2; ++pair) {
     alignas(64) float first[kGroup], second[kGroup];
@@ -111,8 +110,8 @@ void fill(KernelContext& c, const Stream& stream, int64_t cost, const Block& mak
   }
 }
 
-// Floats, or numbers that are rounded from them. The last ones, too, are part of a whole group: an element does not
-// depend on how many there are.
+// For float and types rounded from it. The last elements are computed as part of a whole group, too, so that an element
+// does not depend on the number of elements.
 template <class T>
 void fill_normal(KernelContext& c, const Stream& stream) {
   constexpr int64_t kCount = 4 * kGroup;
@@ -139,9 +138,8 @@ void fill_normal<double>(KernelContext& c, const Stream& stream) {
   fill<double, NormalBlock<double>>(c, stream, kNormalCost);
 }
 
-// Normal numbers of which those of an absolute value of 2 or more are thrown away. As many elements as a block of words
-// makes are a group; each has a stream of its own, as far from the last as if every element took kBlocksPerElement
-// words.
+// Normal numbers with |x| >= 2 rejected. kGroup elements (as many as a block of words makes) share a stream of their
+// own, which is as far from the previous one as if every element took kBlocksPerElement words.
 template <class T>
 void fill_truncated(KernelContext& c, const Stream& stream) {
   using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;

@@ -1,4 +1,4 @@
-// What the updates of parts of variables do to an element.
+// How scatter updates of variables change an element.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct DivideRow {
   template <class T>
   static void change(T& value, T update) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      if (update == static_cast<T>(-1)) return void(value = k::neg(value));  // of the least number, too
+      if (update == static_cast<T>(-1)) return void(value = k::neg(value));  // also right for the smallest integer
     }
     value = k::div(value, update);
   }
@@ -55,7 +55,7 @@ struct LesserRow {
   }
 };
 
-// Throws InvalidArgument where one of them cannot be.
+// Throws InvalidArgument if one of the updates is not allowed: integer division by 0.
 template <class Change, class T>
 void check_updates(const T* updates, int64_t count) {
   if constexpr (std::is_same_v<Change, DivideRow> && std::is_integral_v<T>) {

@@ -1,4 +1,4 @@
-// Numbers of rows of variables, as inputs tell them.
+// Row numbers of variables, read from index inputs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace panto {
 
-// Row numbers, of either type.
+// Row numbers of type int32 or int64.
 class Indices {
  public:
   explicit Indices(const Tensor& t) : data_(t.impl()->data), wide_(t.dtype() == kInt64), count_(t.numel()) {}
@@ -20,7 +20,7 @@ class Indices {
   void check(int64_t rows) const {
     for (int64_t i = 0; i < count_; ++i) at(i, rows);
   }
-  // Once more where it is used: memory that is not ours may change.
+  // Returns row number i, and checks it again: memory that is not ours may have changed since check().
   int64_t at(int64_t i, int64_t rows) const {
     const int64_t index = (*this)[i];
     if (index < 0 || index >= rows) [[unlikely]]

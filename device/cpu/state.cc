@@ -1,4 +1,4 @@
-// Variables: handles, reads and assignments, which change values in place where nobody looks.
+// Variables: handles, reads and assignments. Assignments change the value in place if no reader holds it.
 
 #include "panto/device/state.h"
 #include "panto/device/cpu/isa.h"
@@ -29,7 +29,7 @@ ResourceHandle make_variable(void* declared) {
 
 void run_var_handle(KernelContext& c) {
   Declared declared{c.text("container"), c.text("shared_name"), c.type("dtype"), c.shape_attr("shape")};
-  // Nodes without a name share one variable, as in TensorFlow; an eager call cannot mean that.
+  // Nodes without a name share one variable, as in TensorFlow. An eager call without a name makes a new one.
   if (declared.name.empty() && c.call().node_name.empty()) {
     declared.name = c.text("debug_name");
     return c.set_out(0, resource_tensor(make_variable(&declared)));
@@ -50,8 +50,8 @@ void run_is_initialized(KernelContext& c) { *c.out_data<bool>(0) = variable_of(c
 
 // ---- Whole values --------------------------------------------------------------------------------------------------
 
-// Calls body(begin, end) for shares of n elements, each of which moves `bytes`. Not stopped once it began: a variable
-// that was changed in part would be of no use.
+// Calls body(begin, end) for shares of n elements, each of which moves `bytes`. Not cancelled once begun: a variable
+// that is changed in part would be useless.
 template <class T, class Body>
 void share(int64_t n, int64_t bytes, const Body& body) {
   cpu::parallel_for(n, n * bytes,

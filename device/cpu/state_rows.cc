@@ -1,4 +1,4 @@
-// Rows of variables: gathered, and changed in place where nobody looks.
+// Gathering and updating rows of variables. Updates are in place if no reader holds the value.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -51,7 +51,7 @@ struct GatherKernel {
   }
 };
 
-// Threads take columns, so that the rows of one number are changed in order. Not stopped once it began, as in state.cc.
+// Threads take columns, so that repeated updates of a row happen in order. Not cancelled once begun, as in state.cc.
 template <class Change>
 struct ScatterKernel {
   template <class T>
@@ -67,7 +67,7 @@ struct ScatterKernel {
       if (!scalar && c.numel(2) != indices.count() * width) {
         invalid("updates: expected {} elements, got {}", indices.count() * width, c.numel(2));
       }
-      // All of them before anything is written.
+      // All checks come before the first write.
       indices.check(rows);
       check_updates<Change>(updates, c.numel(2));
       T* to = mutable_data<T>(value);
@@ -89,7 +89,7 @@ struct ScatterKernel {
   }
 
  private:
-  // Halves: all changes of a row are made in floats, and rounded once.
+  // 16-bit types: all updates of a row are computed in float and rounded once.
   template <class T>
   static void change_rounded(T* to, const T* updates, const Indices& indices, int64_t rows, int64_t width,
                              bool scalar) {

@@ -1,5 +1,5 @@
-// Elements and slices of variables at positions in several dimensions: gathered, and changed in place where nobody
-// looks.
+// Gathering and updating elements and slices of variables at multi-dimensional positions. Updates are in place if no
+// reader holds the value.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -19,7 +19,7 @@
 namespace panto {
 namespace {
 
-// Where in a variable's value each row of indices is: of the first element, all of them checked.
+// Returns, for each row of the indices, the offset of its slice's first element. Checks all indices.
 std::vector<int64_t> places_in(const KernelContext& c, const Positions& positions) {
   std::vector<int64_t> places(static_cast<size_t>(positions.rows));
   with_index_type(c.in(1).dtype(), [&]<class Index>() {
@@ -29,7 +29,7 @@ std::vector<int64_t> places_in(const KernelContext& c, const Positions& position
   return places;
 }
 
-// An eager variable's value may have other dimensions than its shape function was told.
+// An eager variable's value may have another rank than the shape function was told.
 void expect_depth(const KernelContext& c, const Shape& whole) {
   const int64_t depth = c.shape(1).dim(c.shape(1).rank() - 1);
   if (depth <= whole.rank()) return;
@@ -67,7 +67,7 @@ struct ScatterKernel {
       if (c.numel(2) != positions.rows * positions.inner) {
         invalid("updates: expected {} elements, got {}", positions.rows * positions.inner, c.numel(2));
       }
-      // All of them before anything is written.
+      // All checks come before the first write.
       const std::vector<int64_t> places = places_in(c, positions);
       T* to = mutable_data<T>(value);
       if constexpr (is_half_type<T>) {
@@ -81,7 +81,7 @@ struct ScatterKernel {
   }
 
  private:
-  // Halves: all changes of an element are made in floats, and rounded once.
+  // 16-bit types: all updates of an element are computed in float and rounded once.
   template <class T>
   static void change_rounded(T* to, const T* updates, const std::vector<int64_t>& places, int64_t inner) {
     std::vector<size_t> order(places.size());

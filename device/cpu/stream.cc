@@ -14,10 +14,10 @@ namespace panto::cpu {
 namespace {
 
 #ifdef __x86_64__
-constexpr int64_t kUsualCache = int64_t{32} << 20;  // where the system does not say
+constexpr int64_t kUsualCache = int64_t{32} << 20;  // if the system does not tell
 
-// The last-level cache that a processor reaches. Not sysconf's figure, which counts all those of a socket of AMD's: 320
-// MiB, where two processors share 32.
+// The size of the last-level cache that one processor can use. sysconf is no use: on AMD it reports the sum over the
+// socket: 320 MiB, where two processors share 32.
 int64_t cache_bytes() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   int64_t kilobytes = 0;
@@ -27,7 +27,8 @@ int64_t cache_bytes() {
 
 constexpr size_t kLine = 64;
 
-// Rows of whole lines; each row of `to` begins one. Wider stores fill a line's buffer with fewer instructions.
+// Copies rows of whole cache lines; `to` and to_row are line-aligned. Wider stores fill a line's buffer with fewer
+// instructions.
 using CopyRows = void (*)(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
                           size_t n);
 

@@ -1,4 +1,4 @@
-// Send and Recv by the step's rendezvous.
+// Send and Recv, through the step's rendezvous.
 
 #include <utility>
 
@@ -18,7 +18,7 @@ const std::shared_ptr<Rendezvous>& rendezvous_of(const KernelContext& c) {
   return found;
 }
 
-// As TensorFlow writes it: "sender;incarnation;receiver;name;frame:iteration", the incarnation in 16 digits.
+// The key in TensorFlow's form: "sender;incarnation;receiver;name;frame:iteration", the incarnation in 16 hex digits.
 std::string key_of(const KernelContext& c) {
   return fmt::format("{};{:016x};{};{};{}:{}", c.text("send_device"),
                      static_cast<uint64_t>(c.integer("send_device_incarnation")), c.text("recv_device"),

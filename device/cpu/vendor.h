@@ -1,5 +1,5 @@
-// Who made the processor. What differs and cannot be asked for, with the measurements where this is asked, is how
-// memory is read best.
+// The maker of the processor. It decides how memory is read best, which no processor flag tells; measurements stand
+// where is_amd() is called.
 #pragma once
 
 namespace panto::cpu {

@@ -1,4 +1,4 @@
-// The words of device/math/vocabulary.h for complex numbers. CPU only.
+// The operations of device/math/vocabulary.h for complex numbers. CPU only.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ template <class R>
 std::complex<R> conj(std::complex<R> z) {
   return std::conj(z);
 }
-// On the unit circle in the direction of z; 0 for 0.
+// z / |z|; 0 for 0.
 template <class R>
 std::complex<R> sign(std::complex<R> z) {
   const R size = std::abs(z);
@@ -43,8 +43,8 @@ template <class R>
 std::complex<R> log(std::complex<R> z) {
   return std::log(z);
 }
-// Near zero by |1 + z|^2 = 1 + x (2 + x) + y^2. Elsewhere that may cancel or overflow, and 1 + z loses nothing that
-// matters.
+// Near zero |1 + z|^2 = 1 + x (2 + x) + y^2 is exact enough. Elsewhere that formula may cancel or overflow, and
+// log(1 + z) is accurate.
 template <class R>
 std::complex<R> log1p(std::complex<R> z) {
   const R x = z.real(), y = z.imag();

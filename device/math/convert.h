@@ -1,5 +1,5 @@
-// How an element of one type becomes one of another: Cast, with every case defined (a plain static_cast is not, for
-// numbers that do not fit) and TensorFlow's results on x86.
+// Conversion of an element to another type, as Cast does it. Every case is defined (a plain static_cast is undefined
+// for numbers that do not fit), with TensorFlow's results on x86.
 #pragma once
 
 #include <complex>
@@ -19,11 +19,11 @@ inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
 
-// The type that elements of type T are computed in. What is made is rounded to T once.
+// The type in which kernels compute for elements of type T. Results are rounded to T once.
 template <class T>
 using Compute = std::conditional_t<is_half_type<T>, float, T>;
 
-// Rounds towards zero. What does not fit a 32- or 64-bit signed integer, NaN included, gives the smallest one; narrower
+// Rounds towards zero. Numbers that do not fit a 32- or 64-bit signed integer, and NaN, give the smallest one; narrower
 // types get its low bits.
 template <class To, class From>
 PANTO_FN To real_to_integer(From x) {
@@ -71,7 +71,7 @@ PANTO_FN To convert(From x) {
   }
 }
 
-// F for elements of the 16-bit types.
+// F for 16-bit elements: computes in float and rounds the result.
 template <class F>
 struct Rounded : F {
   template <class T, class... More>

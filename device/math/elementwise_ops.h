@@ -1,5 +1,5 @@
-// The elementwise ops, each with the functor that computes an element of it (device/math/functors.h). Every back-end
-// makes its kernels of these lines, for the types that the ops' signatures allow.
+// The elementwise ops, each with the functor that computes one element (device/math/functors.h). Every back-end makes
+// its kernels from these tables, for the types that the ops' signatures allow.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using BinaryOps = OpTable<  //
     ElementwiseOp<"Pow", PowFn>, ElementwiseOp<"Maximum", MaximumFn>, ElementwiseOp<"Minimum", MinimumFn>,
     ElementwiseOp<"SquaredDifference", SquaredDifferenceFn>, ElementwiseOp<"ReluGrad", ReluGradFn>>;
 
-// One loop each, for all machines.
+// Compiled as one portable loop each, not for several instruction sets.
 using RareUnaryOps = OpTable<  //
     ElementwiseOp<"Tan", TanFn>, ElementwiseOp<"Asin", AsinFn>, ElementwiseOp<"Acos", AcosFn>,
     ElementwiseOp<"Atan", AtanFn>, ElementwiseOp<"Sinh", SinhFn>, ElementwiseOp<"Cosh", CoshFn>,
@@ -51,7 +51,7 @@ using ComparisonOps = OpTable<  //
     ElementwiseOp<"Less", LessFn>, ElementwiseOp<"LessEqual", LessEqualFn>, ElementwiseOp<"Greater", GreaterFn>,
     ElementwiseOp<"GreaterEqual", GreaterEqualFn>>;
 
-// The operations of an element, of a functor of an op.
+// The `.flops` of functor F's op.
 template <class F>
 inline constexpr int kFlops = std::max({UnaryOps::flops<F>(), BinaryOps::flops<F>(), ComparisonOps::flops<F>(),
                                         RareUnaryOps::flops<F>(), RareBinaryOps::flops<F>()});

@@ -1,5 +1,5 @@
-// What fused kernels do to a result before anyone sees it, for all devices: the terms that are added to it and the
-// activations. The bits are those of the separate kernels.
+// The epilogue of fused kernels, on all devices: terms added to a result, then an activation. The bits are those of the
+// separate kernels.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,28 @@
 
 namespace panto {
 
-// What the loop before an activation reads: an element for each channel, but for `added`, which is like the result.
-// Null where there is none. A factor without a mean multiplies, and its offset, if there is one, is added then.
+// The operands of the epilogue before the activation. `added` has the shape of the result; all others have one element
+// per channel. Absent terms are null. `factor` without `mean` only multiplies, and `offset`, if present, is added then.
 struct EpilogueTerms {
   const float *bias = nullptr, *mean = nullptr, *factor = nullptr, *offset = nullptr, *added = nullptr;
 
   bool any() const { return bias != nullptr || mean != nullptr || factor != nullptr || added != nullptr; }
-  // Those of the result from this element on, which is of this channel.
+  // The terms for the part of the result that begins at `element`, which belongs to `channel`.
   EpilogueTerms from(int64_t channel, int64_t element) const {
     const auto at = [](const float* v, int64_t i) { return v == nullptr ? nullptr : v + i; };
     return {at(bias, channel), at(mean, channel), at(factor, channel), at(offset, channel), at(added, element)};
   }
 };
 
-// The same as a call gives them: `factor`, of a batch normalisation (device/batch_norm.h), is yet to be made.
+// The terms as the call gives them. `factor` is still null: the caller computes it from scale and variance
+// (device/batch_norm.h).
 struct GivenTerms {
   EpilogueTerms terms;
   const float *scale = nullptr, *variance = nullptr;
 };
 
-// `call`: of an op whose `args` begin at flat input 2; all of them are float32. Throws InvalidArgument where one has
-// not as many elements as the result needs.
+// `call`: an op whose `args` begin at flat input 2; all of them are float32. Throws InvalidArgument if one has the
+// wrong number of elements for the result.
 PANTO_EXPORT GivenTerms given_terms(const KernelContext& call, const Epilogue& epilogue, int64_t channels);
 
 namespace epilogue {
@@ -61,7 +62,7 @@ struct GeluExact {
   PANTO_FN float operator()(float x) const { return 0.5f * x * (1.f + k::erf(0.7071067811865476f * x)); }
 };
 
-// body(f) with the activation's functor; nothing where there is none.
+// Calls body(f) with the activation's functor; does nothing if there is no activation.
 template <class Body>
 [[gnu::always_inline]] inline void with_activation(const Epilogue& e, const Body& body) {
   switch (e.activation) {

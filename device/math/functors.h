@@ -1,14 +1,15 @@
-// What elementwise kernels compute for one element: each operation once, for every device and instruction set.
+// The functors of elementwise kernels: each operation on one element is written once, for every device and instruction
+// set.
 //
 // A functor is a small struct with a templated operator(). Optional members:
-//   kWork    of one that is no op's: what an element costs beyond moving its bytes, in bytes that could be moved
-//            meanwhile (for sharing work); of an op's it follows from the `.flops` of its block
-//   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h):
-//            Bounded::value(x...) is the result for floats of which Bounded::holds(x...) is true; void: none
+//   kWork    for functors that are not an op's own: the cost of an element beyond moving its bytes, measured in bytes
+//            that could be moved meanwhile (for sharing work); for an op's functor it follows from the op's `.flops`
+//   Bounded  a version without branches, or a shorter one, for a restricted domain (device/math/vector_math.h):
+//            Bounded::value(x...) is the result for floats for which Bounded::holds(x...) is true; void: none
 //   kScalar  true: its loops are compiled once, for all machines
-//   kOfStorage  true: it moves elements, and is made for their sizes
-//   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
-//            throws afterwards, or raises a flag on a device
+//   kOfStorage  true: it only moves elements, and is instantiated by element size
+//   Faulty   a base for functors that can meet bad data: they record it in `fault` and go on with a harmless value; the
+//            loop throws afterwards, or raises a flag on a GPU
 #pragma once
 
 #include "panto/device/fault.h"
@@ -28,7 +29,7 @@ struct NegFn {
     return k::neg(x);
   }
 };
-// One, whatever x is.
+// Returns one for any x.
 struct OneFn {
   template <class T>
   PANTO_FN T operator()(T) const {
@@ -188,7 +189,7 @@ struct SoftplusFn {
     return k::softplus(x);
   }
 };
-// A NaN passes, as in TensorFlow.
+// A NaN passes through, as in TensorFlow.
 struct ReluFn {
   template <class T>
   PANTO_FN T operator()(T x) const {
@@ -299,7 +300,7 @@ struct MinimumFn {
     return k::min(x, y);
   }
 };
-// Of complex numbers the square of the distance, as in TensorFlow.
+// For complex numbers the squared distance |x - y|^2, as in TensorFlow.
 struct SquaredDifferenceFn {
   template <class T>
   PANTO_FN T operator()(T x, T y) const {
@@ -307,7 +308,7 @@ struct SquaredDifferenceFn {
     return k::mul(difference, k::conj(difference));
   }
 };
-// The gradient of Relu: a NaN in `dy` passes even where x <= 0, as in TensorFlow.
+// The gradient of Relu. A NaN in `dy` passes through even where x <= 0, as in TensorFlow.
 struct ReluGradFn {
   template <class T>
   PANTO_FN T operator()(T dy, T x) const {
@@ -361,9 +362,9 @@ struct LogicalOrFn {
 // ---- Ternary --------------------------------------------------------------------------------------------------------
 
 struct SelectFn {
-  // T is how an element is stored, whatever it is.
+  // T is the storage type of an element; its dtype does not matter.
   static constexpr bool kOfStorage = true;
-  // By value where that is cheap: both sides are then loaded without a branch, which vectorises.
+  // By value for trivial types: both sides are then loaded without a branch, which vectorises.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   PANTO_FN T operator()(bool condition, T t, T e) const {

@@ -1,8 +1,8 @@
-// Philox-4x32-10 (Salmon et al., SC 2011) and how TensorFlow makes numbers of its words, for the CPU and CUDA.
+// Philox-4x32-10 (Salmon et al., SC 2011) and how TensorFlow turns its words into numbers, for the CPU and CUDA.
 //
-// A stream is a key and a 128-bit counter; block n of it is four 32-bit words that depend on (key, counter + n) only,
-// so any thread can make any part. Which element takes which words is at the functions below and, with where keys and
-// counters come from, in tests/reference/philox.py.
+// A stream is a key and a 128-bit counter. Block n is four 32-bit words that depend on (key, counter + n) only, so any
+// thread can make any part. The functions below say which element takes which words; tests/reference/philox.py says it
+// too, and where keys and counters come from.
 #pragma once
 
 #include <cmath>
@@ -17,15 +17,15 @@
 
 namespace panto::philox {
 
-// A call of a stateful op that makes n elements advances the counter by this many blocks for each of them, whatever it
-// used (TensorFlow's number).
+// A call of a stateful op with n elements advances the counter by this many blocks per element, however many it used
+// (TensorFlow's number).
 constexpr uint64_t kBlocksPerElement = 256;
 
 struct Words {
   uint32_t w[4];
 };
 
-// One of the ten rounds, and the key of the next.
+// mix() is one of the ten rounds, next_key() makes the key of the next.
 constexpr int kRounds = 10;
 PANTO_PHILOX_FN void mix(Words& b, uint32_t k0, uint32_t k1) {
   const uint64_t p0 = uint64_t{0xD2511F53u} * b.w[0];
@@ -62,7 +62,7 @@ struct Stream {
   }
 };
 
-// The stream that a seed of two numbers stands for (StatelessRandomGetKeyCounter).
+// The stream for a seed of two numbers (StatelessRandomGetKeyCounter).
 PANTO_PHILOX_FN Stream from_seed(uint64_t seed, uint64_t seed2) {
   const Words w = Stream{0x02461E293EC8F720u, seed, seed2}.block(0);
   return {w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)};
@@ -76,17 +76,17 @@ PANTO_PHILOX_FN To bits_as(From from) {
   return to;
 }
 
-// ---- Words to numbers in [0, 1): a mantissa of a number in [1, 2), minus 1 -----------------------------------------
+// ---- Words to numbers in [0, 1): makes the mantissa of a number in [1, 2), then subtracts 1 -------------------------
 
 PANTO_PHILOX_FN float uniform_float(uint32_t word) { return bits_as<float>((word & 0x7FFFFFu) | 0x3F800000u) - 1.f; }
 
-// The first word has the high bits.
+// The first word gives the high bits.
 PANTO_PHILOX_FN double uniform_double(uint32_t first, uint32_t second) {
   const uint64_t mantissa = (static_cast<uint64_t>(first & 0xFFFFFu) << 32) | second;
   return bits_as<double>(mantissa | (uint64_t{1023} << 52)) - 1.0;
 }
 
-// With `bits` mantissa bits, as the type of 16 bits has: 10 for float16, 7 for bfloat16. Exact in a float.
+// `bits`: mantissa bits of the 16-bit type, 10 for float16, 7 for bfloat16. Exact in a float.
 PANTO_PHILOX_FN float uniform_short(uint32_t word, int bits) {
   const uint32_t mantissa = word & ((1u << bits) - 1);
   return bits_as<float>((mantissa << (23 - bits)) | 0x3F800000u) - 1.f;

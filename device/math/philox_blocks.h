@@ -1,5 +1,4 @@
-// How the four words of a Philox block (device/math/philox.h) become elements, on all devices: kCount of them, made at
-// once.
+// Functors that turn the four words of a Philox block (device/math/philox.h) into kCount elements, on all devices.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace panto::philox {
 
-// In [0, 1).
+// Uniform in [0, 1).
 template <class T>
 struct UniformBlock;
 template <>
@@ -44,7 +43,7 @@ struct UniformBlock<BFloat16> {
   }
 };
 
-// Of mean 0 and standard deviation 1: float, and types that are rounded from it.
+// Normal with mean 0 and standard deviation 1: float, and types rounded from it.
 template <class T>
 struct NormalBlock {
   static constexpr int kCount = 4;
@@ -66,7 +65,7 @@ struct NormalBlock<double> {
   }
 };
 
-// Integers from `low` on, `range` of them; a remainder, as in TensorFlow.
+// Integers in [low, low + range), by remainder, as in TensorFlow.
 template <class T>
 struct IntegerBlock {
   using U = std::make_unsigned_t<T>;
@@ -84,7 +83,7 @@ struct IntegerBlock {
   }
 };
 
-// Any integers of the type.
+// All integers of the type.
 template <class T>
 struct FullIntegerBlock {
   static constexpr int kCount = sizeof(T) == 4 ? 4 : 2;
@@ -120,8 +119,8 @@ class WordsInOrder {
   int at_ = 4;
 };
 
-// Below n, which is at least 1; n - 1 may be any number of the type. Words below the remainder of their number by n
-// would make some numbers more likely, and are left out, as by TensorFlow (lib/random/exact_uniform_int.h).
+// A number below n >= 1, where n - 1 may be any number of the type. Words below 2^bits mod n are skipped, since they
+// would make some numbers more likely; so does TensorFlow (lib/random/exact_uniform_int.h).
 template <class Word>
 Word below(Word n, WordsInOrder& words) {
   const auto next = [&]() -> Word {

@@ -1,4 +1,4 @@
-// Functors of ops that are called seldom, or whose elements cost so much that wider vectors would not help: their loops
+// Functors of ops that are rarely called, or whose elements cost so much that wider vectors do not help. Their loops
 // are compiled once, for all machines (`kScalar`).
 #pragma once
 
@@ -73,7 +73,7 @@ struct Atan2Fn : Scalar {
   }
 };
 
-// ---- Zero where one side is -----------------------------------------------------------------------------------------
+// ---- Ops that give zero if one operand is zero ----------------------------------------------------------------------
 
 struct DivNoNanFn : Scalar {
   template <class T>
@@ -167,7 +167,7 @@ struct InvertFn : Scalar {
     return static_cast<T>(~x);
   }
 };
-// A number of bits to move by, from 0 to the width of T less one.
+// The shift count, clamped to [0, width of T - 1].
 template <class T>
 PANTO_FN int shift_of(T y) {
   constexpr int kMost = static_cast<int>(8 * sizeof(T)) - 1;
@@ -205,7 +205,7 @@ struct EluFn : Scalar {
     return x < T{0} ? k::expm1(x) : x;
   }
 };
-// Of Elu's output.
+// Takes Elu's output y.
 struct EluGradFn : Scalar {
   template <class T>
   PANTO_FN T operator()(T dy, T y) const {
@@ -219,14 +219,14 @@ struct SeluFn : Scalar {
   }
   static constexpr double kScale = 1.0507009873554804934193349852946, kScaleAlpha = 1.7580993408473768599402175208123;
 };
-// Of Selu's output.
+// Takes Selu's output y.
 struct SeluGradFn : Scalar {
   template <class T>
   PANTO_FN T operator()(T dy, T y) const {
     return y < T{0} ? dy * (y + static_cast<T>(SeluFn::kScaleAlpha)) : dy * static_cast<T>(SeluFn::kScale);
   }
 };
-// A NaN passes, as in TensorFlow.
+// A NaN passes through, as in TensorFlow.
 struct Relu6Fn : Scalar {
   template <class T>
   PANTO_FN T operator()(T x) const {

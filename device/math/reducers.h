@@ -1,4 +1,4 @@
-// What reductions compute, on every device (the form is described in device/cpu/reduce/reduce.h).
+// The reducers of reductions, on every device (device/cpu/reduce/reduce.h describes their members).
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace panto {
 
-// The sum of doubles with what rounding lost on the way (Neumaier).
+// A compensated sum of doubles: `lost` collects the rounding errors (Neumaier).
 struct ExactSum {
   double sum = 0;
   double lost = 0;
@@ -21,11 +21,11 @@ struct ExactSum {
     const double error = std::abs(sum) >= std::abs(x) ? (sum - next) + x : (x - next) + sum;
     return {next, lost + error};
   }
-  // Infinities leave NaN in `lost`.
+  // An infinite sum leaves NaN in `lost`, which is ignored then.
   PANTO_FN double value() const { return std::isfinite(sum) ? sum + lost : sum; }
 };
 
-// Sums of floats: blocks in float, then double; of doubles: blocks in double, then compensated; of integers: they wrap.
+// Floats are summed in float within blocks, then in double; doubles within blocks, then compensated; integers wrap.
 template <class T>
 struct SumOf {
   using Element = T;
@@ -75,7 +75,7 @@ struct MeanOf : SumOf<T> {
     return static_cast<T>(SumOf<T>::value(t) / static_cast<double>(n));
   }
 };
-// Integers add up in 64 bits; the quotient is truncated, and of nothing 0.
+// Integers are summed in 64 bits; the quotient is truncated; the mean of nothing is 0.
 template <class T>
   requires std::is_integral_v<T>
 struct MeanOf<T> : SumOf<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>> {
@@ -86,7 +86,7 @@ struct MeanOf<T> : SumOf<std::conditional_t<std::is_signed_v<T>, int64_t, uint64
   PANTO_FN static T finish(Total t, int64_t n) { return n == 0 ? T{0} : static_cast<T>(t / static_cast<Total>(n)); }
 };
 
-// Complex numbers: real and imaginary parts on their own.
+// Complex numbers: real and imaginary parts are reduced separately.
 template <class Part>
 struct ComplexTotal {
   Part real, imag;
@@ -160,18 +160,18 @@ struct MinOf {
   PANTO_FN static T finish(T t, int64_t) { return t; }
 };
 
-// The reducer R of floats for elements of a 16-bit type T: the result is rounded once.
+// The float reducer R for elements of a 16-bit type T. The result is rounded once.
 template <class R, class T>
 struct RoundedOf : R {
   using Element = T;
   PANTO_FN static typename R::Lane add(typename R::Lane a, T x) { return R::add(a, convert<float>(x)); }
   PANTO_FN static T finish(typename R::Total t, int64_t n) { return convert<T>(R::finish(t, n)); }
 };
-// R for elements of type T, whatever they are computed in.
+// R for elements of type T, in the type that T is computed in.
 template <template <class> class R, class T>
 using ReducerFor = std::conditional_t<is_half_type<T>, RoundedOf<R<Compute<T>>, T>, R<Compute<T>>>;
 
-// The orders of ArgMax and ArgMin, in which NaN stands neither before nor after anything; so it never becomes the best.
+// The orders of ArgMax and ArgMin. A NaN is never better than anything, so it never becomes the best.
 struct Greater {
   template <class T>
   PANTO_FN static bool better(T x, T best) {
@@ -193,12 +193,11 @@ struct Less {
   }
 };
 
-// What running sums are kept in: floats in double, so that the sum of many small numbers does not lose them; of 16-bit
-// types in float.
+// The type of a running sum: double for floats, so that many small numbers do not get lost; float for 16-bit types.
 template <class T>
 using Running = std::conditional_t<std::is_floating_point_v<T>, double, Compute<T>>;
 
-// What Cumsum and Cumprod run.
+// The operators of Cumsum and Cumprod.
 struct RunningSum {
   template <class R>
   PANTO_FN static R nothing() {

@@ -1,26 +1,26 @@
-// exp, expm1, log, log1p, pow, sin, cos, tanh, sigmoid, softplus, erf, erfc and the remainder of floats that the
-// compiler vectorises: straight-line arithmetic on the bits, no table, no branch, no library call, no intrinsic.
-// Written once for every instruction set; for exp and erf of rows AVX-512 has tables
+// Functions of floats that the compiler vectorises: exp, expm1, log, log1p, pow, sin, cos, tanh, sigmoid, softplus,
+// erf, erfc and the remainder. They are straight-line arithmetic on the bits: no table, branch, library call or
+// intrinsic. They are written once for every instruction set; rows of exp and erf use tables with AVX-512
 // (device/cpu/elementwise/vector_math_avx512.h).
 //
 //   for (int64_t i = 0; i < n; ++i) y[i] = vmath::exp(x[i]);      // -O3: four lanes with SSE2, sixteen with AVX-512
 //
-// g++ vectorises them only with -fno-trapping-math (kernel files have it; it changes no value). On Sapphire Rapids exp
-// takes 0.65 ns an element with AVX2 and 0.38 with AVX-512, tanh as long, erf 0.90 and 0.50, sin 1.1 and 0.85, pow 3.4
-// and 2.3.
+// g++ vectorises them only with -fno-trapping-math, which kernel files are compiled with; it changes no value. Time per
+// element on Sapphire Rapids with AVX2 and AVX-512: exp and tanh 0.65 and 0.38 ns, erf 0.90 and 0.50, sin 1.1 and 0.85,
+// pow 3.4 and 2.3.
 //
-// Some are without branches, or short, only for arguments that are not extreme; for others sin, cos and the remainder
-// call libm. `Bounded...` says for which, and is the part for those. Rows (device/cpu/elementwise/inner_loop.h) use it
-// for blocks of elements that are all within.
+// Some functions have a version without branches, or a shorter one, for arguments that are not extreme: the structs
+// `Bounded...`. For other arguments sin, cos and the remainder call libm. Loops over rows
+// (device/cpu/elementwise/inner_loop.h) use the bounded version for blocks in which holds() is true for all elements.
 //
 // Use them in loops over elements; libm's functions are as fast for a single value. The overloads for double call libm.
 // Largest error over all finite floats, measured against double (tests/device/cpu/vector_math_test.cc):
 //   exp 1.0 ulp, expm1 1.7 ulp, log 0.8 ulp, log1p 1.6 ulp, tanh 2.5 ulp, sigmoid 2.4 ulp, erf 2.6 ulp,
 //   erfc 0.54 ulp, softplus 2.5 ulp, pow 0.51 ulp (of random arguments), the remainder is exact,
 //   sin and cos 0.501 ulp up to 2^22 (all floats were tried), beyond that libm's.
-// Results differ in the last bits between machines with and without fused multiply-add, those of exp and erf between
-// such with and without AVX-512, too (those of the remainder, sin, cos and erfc do not: all floats were tried); never
-// between numbers of threads or positions in a vector.
+// Results differ in the last bits between machines with and without fused multiply-add; those of exp and erf also
+// between machines with and without AVX-512. Those of the remainder, sin, cos and erfc are the same everywhere (all
+// floats were tried). Results never depend on the number of threads or the position in a vector.
 // Special values as in C: exp(-inf) = 0, exp(inf) = inf, log(0) = -inf, log(x < 0) = NaN; NaN gives NaN; subnormal
 // arguments and results are exact to the same bounds.
 #pragma once
@@ -39,7 +39,7 @@ namespace detail {
 // 2^n for n in [-126, 127].
 [[gnu::always_inline]] inline float power_of_two(int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
 
-// Adding this rounds a float below 2^22 to an integer, which is then the sum's lowest bits.
+// Adding this rounds a float below 2^22 to an integer, which then stands in the lowest bits of the sum.
 inline constexpr float kRound = 12582912.f;  // 1.5 * 2^23
 inline constexpr float kLn2High = 0.693359375f;
 inline constexpr float kLn2Low = -2.12194440e-4f;
@@ -52,7 +52,8 @@ struct Reduced {
 template <int kMost = 0>
 [[gnu::always_inline]] inline Reduced reduce(float x) {
   int32_t bits = std::bit_cast<int32_t>(x * 1.44269504f + kRound);
-  // Not the smaller of two floats, which compilers make a branch of, and of that whatever it makes of the constant.
+  // Clamps the bits, not the float: compilers turn the minimum of two floats into a branch, and then specialise the
+  // code for the constant.
   if constexpr (kMost != 0) bits = std::min(bits, std::bit_cast<int32_t>(kRound) + kMost);
   const float n = std::bit_cast<float>(bits) - kRound;
   const auto k = static_cast<int32_t>(static_cast<uint32_t>(bits) - std::bit_cast<uint32_t>(kRound));
@@ -70,7 +71,7 @@ template <int kMost = 0>
   return p * (r * r) + r;
 }
 
-// x = (1 + m) * 2^e for x > 0, 1 + m in [sqrt(1/2), sqrt(2)). Of other numbers anything.
+// x = (1 + m) * 2^e for x > 0, 1 + m in [sqrt(1/2), sqrt(2)). For other numbers the result is meaningless.
 struct Split {
   float e, m;
 };
@@ -97,8 +98,8 @@ struct Split {
   return expm1_reduced(reduced.r) * power + (power - 1.f);
 }
 
-// c[0] + c[1] x + c[2] x^2 + ..., by pairs of pairs (G. Estrin, 1960): a long chain of dependent steps leaves a
-// processor waiting.
+// c[0] + c[1] x + c[2] x^2 + ..., by pairs of pairs (G. Estrin, 1960): Horner's long chain of dependent steps would
+// leave the processor waiting.
 template <size_t N>
 [[gnu::always_inline]] inline double polynomial(double x, const double (&c)[N]) {
   if constexpr (N == 1) {
@@ -111,10 +112,10 @@ template <size_t N>
   }
 }
 
-// Adding this rounds a double below 2^51 to an integer, which is then the sum's lowest bits.
+// Adding this rounds a double below 2^51 to an integer, which then stands in the lowest bits of the sum.
 inline constexpr double kRoundWide = 6755399441055744.;  // 1.5 * 2^52
 
-// 2^t for |t| <= 1000, within 2^-34; NaN gives NaN. The polynomial is fitted to the smallest largest relative error.
+// 2^t for |t| <= 1000, within 2^-34; NaN gives NaN. The polynomial minimises the largest relative error.
 [[gnu::always_inline]] inline double exp2_wide(double t) {
   const double shifted = t + kRoundWide;
   const double r = t - (shifted - kRoundWide);
@@ -127,7 +128,7 @@ inline constexpr double kRoundWide = 6755399441055744.;  // 1.5 * 2^52
 inline constexpr double kInversePi = 0x1.45f306dc9c883p-2;
 inline constexpr double kPiHigh = 0x1.921fb544p+1;  // 31 bits: its product with a number of 22 bits is exact
 inline constexpr double kPiLow = 0x1.0b4611a626331p-33;
-inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n has no more than 22 bits, a half included
+inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n, a multiple of 1/2, has at most 22 bits
 
 // sin(r) for |r| <= pi / 2 (and a little more), negated where the last bit of `half_turns` is set; within 2^-35.
 [[gnu::always_inline]] inline float sin_reduced(double r, double half_turns) {
@@ -142,13 +143,13 @@ inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n has no more t
       std::bit_cast<double>(std::bit_cast<uint64_t>(y) ^ std::bit_cast<uint64_t>(half_turns) << 63));
 }
 
-// sin(x) for x = n pi + r, `half_turns` a double whose last bit is n's.
+// sin(x) for x = n pi + r. The last bit of `half_turns` is that of n.
 [[gnu::always_inline]] inline float sin_less(double x, double n, double half_turns) {
   return sin_reduced((x - n * kPiHigh) - n * kPiLow, half_turns);
 }
 
-// log2((1 + m) 2^e) for what `split` gives, by a polynomial fitted to the smallest largest relative error, 2^-38: that
-// of a power is 104 times as large at most.
+// log2((1 + m) 2^e) for the result of `split`. The polynomial minimises the largest relative error, 2^-38; a power's
+// error is at most 104 times as large.
 [[gnu::always_inline]] inline double log2_wide(float e, float m) {
   const double r = m;
   const double p =
@@ -162,7 +163,7 @@ inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n has no more t
 // The integer next to x, for 0 <= x <= 2^23.
 [[gnu::always_inline]] inline float round_below_23(float x) { return (x + 8388608.f) - 8388608.f; }
 
-// For functions that are odd.
+// Sign and magnitude of x, for odd functions.
 struct Parts {
   uint32_t sign;
   float size;
@@ -178,13 +179,14 @@ struct Parts {
 }  // namespace detail
 
 [[gnu::always_inline]] inline float exp(float x) {
-  // 2^k stays a factor where x is too large; what is left of x does the rest. Written so that a NaN stays.
+  // reduce() leaves the factor 2^k finite if x is too large; the rest of x then makes the result infinite. A NaN stays
+  // NaN.
   const detail::Reduced reduced = detail::reduce<130>(x);
   const float result = detail::scale(detail::expm1_reduced(reduced.r) + 1.f, reduced.k);
   return x < -105.f ? 0.f : result;
 }
 inline double exp(double x) { return std::exp(x); }
-// exp(-|x|), which cannot overflow and keeps the accuracy of what is near zero.
+// exp(-|x|), which cannot overflow and stays accurate near zero.
 [[gnu::always_inline]] inline float exp_minus_size(float x) {
   return exp(std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x80000000u));
 }
@@ -194,7 +196,7 @@ inline double exp(double x) { return std::exp(x); }
   x = x < -20.f ? -20.f : x;
   const float size = x > 90.f ? 90.f : x;
   const detail::Reduced reduced = detail::reduce(size);
-  // Beyond 2^126 the power's inverse is no normal number, and far below the last place.
+  // Beyond 2^126 the inverse of the power is subnormal, and far below the last place of the result.
   const float inverse = detail::power_of_two(reduced.k > 126 ? -126 : -reduced.k);
   const float result = detail::scale(detail::expm1_reduced(reduced.r) + (1.f - inverse), reduced.k);
   return x == 0.f ? x : result;  // with its sign
@@ -226,13 +228,13 @@ inline double expm1(double x) { return std::expm1(x); }
 }
 inline double log(double x) { return std::log(x); }
 
-// log(1 + x): the logarithm of the rounded sum, and what rounding took from it.
+// log(1 + x): the logarithm of the rounded sum, corrected by what rounding lost.
 [[gnu::always_inline]] inline float log1p(float x) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const float sum = 1.f + x;
   const float lost = x - (sum - 1.f);
   const float result = log(sum) + lost / sum;
-  // Zero with its sign. At the ends `lost` is no number, or its quotient is none.
+  // A zero keeps its sign. At -1 and infinity `lost` or its quotient is NaN.
   return (x == kInf) | (x == -1.f) ? log(sum) : (x == 0.f ? x : result);
 }
 inline double log1p(double x) { return std::log1p(x); }
@@ -246,9 +248,9 @@ inline double log1p(double x) { return std::log1p(x); }
 }
 inline double tanh(double x) { return std::tanh(x); }
 
-// 1 - 2^-q with q = -log2(1 - erf(x)), which is nearly a parabola: a polynomial fitted to the smallest largest error of
-// the result. 2^-q = 2^-k 2^r with k the integer next to q, and r = k - q is exact. 2^r less one keeps what is near
-// zero.
+// 1 - 2^-q with q = -log2(1 - erf(x)), which is nearly a parabola. Its polynomial minimises the largest error of the
+// result. 2^-q = 2^-k 2^r, where k is the integer next to q, and r = k - q is exact. The polynomial gives 2^r - 1,
+// which is accurate near zero.
 [[gnu::always_inline]] inline float erf(float x) {
   const detail::Parts parts(x);
   const float t = parts.size > 3.95f ? 3.95f : parts.size;  // where the result is 1
@@ -260,7 +262,7 @@ inline double tanh(double x) { return std::tanh(x); }
   q = q * t - 2.764157765e-02f;
   q = q * t + 1.482792497e-01f;
   q = q * t + 9.184474349e-01f;
-  q = q * t + 6.279070377e-01f;  // 2 / (sqrt(pi) ln(2)) - 1: the one is added as x itself
+  q = q * t + 6.279070377e-01f;  // 2 / (sqrt(pi) ln(2)) - 1; the 1 is added below as t itself
   q = q * t + t;
   const float shifted = q + detail::kRound;
   const float r = (shifted - detail::kRound) - q;
@@ -276,12 +278,12 @@ inline double tanh(double x) { return std::tanh(x); }
 // Some math libraries give 1 for NaN.
 inline double erf(double x) { return x == x ? std::erf(x) : x; }
 
-// sin and cos of numbers that are not huge, and of NaN.
+// sin and cos of numbers up to 2^22, and of NaN.
 //
-// x = n pi + r, with r exact to 2^-65: pi is two numbers, of which the first has so few bits that its multiples are
-// exact (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980). In double, since r is as small
-// as 2^-30 where x is the float closest to a multiple of pi. The sine of r is a polynomial fitted to the smallest
-// largest relative error, by Remez's exchange.
+// x = n pi + r, with r exact to 2^-65. pi is the sum of two numbers; the first has so few bits that its multiples are
+// exact (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980). This is done in double, since r
+// is as small as 2^-30 where x is the float closest to a multiple of pi. The polynomial for sin(r) minimises the
+// largest relative error (Remez's exchange algorithm).
 struct BoundedSin {
   [[gnu::always_inline]] static bool holds(float x) { return !(std::fabs(x) > detail::kMostPi); }
   [[gnu::always_inline]] static float value(float x) {
@@ -290,7 +292,7 @@ struct BoundedSin {
     return detail::sin_less(wide, shifted - detail::kRoundWide, shifted);
   }
 };
-// The sine of x + pi / 2, where nothing is added to x: n is half an odd number.
+// sin(x + pi / 2) without adding to x: n is half an odd number instead.
 struct BoundedCos {
   [[gnu::always_inline]] static bool holds(float x) { return BoundedSin::holds(x); }
   [[gnu::always_inline]] static float value(float x) {
@@ -305,8 +307,8 @@ inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 
 // exp(-x^2) t q(t) with t = 3 / (3 + |x|), where t q(t) is the smooth function exp(x^2) erfc(x) (M. M. Shepherd and
-// J. G. Laframboise, Chebyshev approximation of (1 + 2x) exp(x^2) erfc x, 1981), q a polynomial fitted to the smallest
-// largest relative error, 2^-28.9. The square of a float is exact in double.
+// J. G. Laframboise, Chebyshev approximation of (1 + 2x) exp(x^2) erfc x, 1981). The polynomial q minimises the largest
+// relative error, 2^-28.9. The square of a float is exact in double.
 [[gnu::always_inline]] inline float erfc(float x) {
   const float size = std::fabs(x);
   const double bounded = size > 10.1f ? 10.1f : size;  // where the result is 0
@@ -320,8 +322,8 @@ inline double cos(double x) { return std::cos(x); }
 }
 inline double erfc(double x) { return std::erfc(x); }
 
-// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), where nothing overflows; the logarithm as a polynomial fitted to
-// the smallest largest relative error, 2^-30.
+// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which cannot overflow. The polynomial for the logarithm minimises
+// the largest relative error, 2^-30.
 [[gnu::always_inline]] inline float softplus(float x) {
   const float e = exp_minus_size(x);
   float p = 0.00207294702383116163f;
@@ -347,7 +349,7 @@ inline double softplus(double x) { return (x < 0. ? 0. : x) + std::log1p(std::ex
   // The logarithms of 0, infinity and NaN.
   const float e = parts.size == 0.f ? -kInf : (parts.size < kInf ? s.e : parts.size);
   double t = y * detail::log2_wide(e, s.m);
-  // Beyond these the result is 0 or infinity anyway; written so that a NaN stays.
+  // Outside of [-200, 200] the result is 0 or infinity anyway. A NaN stays NaN.
   t = t < -200. ? -200. : t;
   t = t > 200. ? 200. : t;
   auto result = static_cast<float>(detail::exp2_wide(t));
@@ -355,12 +357,12 @@ inline double softplus(double x) { return (x < 0. ? 0. : x) + std::log1p(std::ex
   const float size = std::fabs(y), half = 0.5f * size;
   const bool whole = (detail::round_below_23(size) == size) | (size >= 8388608.f);
   const bool odd = whole & (detail::round_below_23(half) != half) & (half < 8388608.f);
-  result = (parts.size == 1.f) & (y == y) ? 1.f : result;  // an infinite power of -1, too
+  result = (parts.size == 1.f) & (y == y) ? 1.f : result;  // |x| = 1: also for an infinite power of -1
   result = std::bit_cast<float>(std::bit_cast<uint32_t>(result) | (odd ? parts.sign : 0u));
   result = (x < 0.f) & (x > -kInf) & !whole ? std::numeric_limits<float>::quiet_NaN() : result;
   return (x == 1.f) | (y == 0.f) ? 1.f : result;
 }
-// The same of positive normal numbers to moderate powers, which are nothing special: half the work.
+// pow for positive normal x and |y| <= 7, without special cases: half the work.
 struct BoundedPow {
   [[gnu::always_inline]] static bool holds(float x, float y) {
     return (x >= std::numeric_limits<float>::min()) & (x <= std::numeric_limits<float>::max()) & (std::fabs(y) <= 7.f);
@@ -372,15 +374,15 @@ struct BoundedPow {
 };
 inline double pow(double x, double y) { return std::pow(x, y); }
 
-// The remainder of x / y that has the sign of y, or is a zero with the sign of x. r = |x| - k |y| with k = |x / y|
-// toward zero: the quotient of two floats is no closer than 2^-24 to an integer that it is not, so that while it is
-// below 2^28 its rounding in double reaches none; k y then has at most 52 bits and is exact, as is r. (r's distance
-// from y is rounded, as that of fmod's result is.)
+// The remainder of x / y with the sign of y, or a zero with the sign of x. r = |x| - k |y|, where k is |x / y|
+// truncated. Why k is right: unless the quotient of two floats is an integer, it is at least 2^-24 away from one, so
+// below 2^28 its rounding to double cannot reach an integer. k y then has at most 52 bits and is exact, and so is r.
+// (y + r is rounded, as it is for fmod's result.)
 struct BoundedFloorMod {
   [[gnu::always_inline]] static bool holds(float x, float y) { return std::fabs(x) < std::fabs(y) * 268435456.f; }
   [[gnu::always_inline]] static float value(float x, float y) {
     const detail::Parts of_x(x), of_y(y);
-    // Instead of an infinity, what is no smaller than any x.
+    // 2^128 in place of an infinity: it is larger than any x, too.
     const double size = of_x.size, divisor = of_y.size > 3.40282347e+38f ? 0x1p128 : static_cast<double>(of_y.size);
     const auto k = static_cast<double>(static_cast<int32_t>(size / divisor));
     const float rest = of_x.with_sign(static_cast<float>(size - k * divisor));

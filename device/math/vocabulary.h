@@ -1,6 +1,6 @@
-// panto::k, the few words that functors (device/math/functors.h) are written in, so that one text serves scalars on the
-// CPU, CUDA threads and, by further overloads, SIMD vectors: a ternary on a SIMD mask does not compile, `std::max` does
-// not compile for the device.
+// panto::k, the basic operations that functors (device/math/functors.h) are written with, so that the same functor
+// serves scalars on the CPU, CUDA threads and, with further overloads, SIMD vectors. A ternary does not compile for a
+// SIMD mask, `std::max` does not compile for the device.
 //
 // Integer arithmetic wraps: overflow is defined here, as it is in TensorFlow.
 #pragma once
@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-// `fast`: where exp and its kin come from: the device's own on CUDA, those that vectorise on the CPU.
+// `fast` has exp and similar functions: the device's own on CUDA, the vectorising ones on the CPU.
 #ifdef __CUDACC__
 #define PANTO_FN __host__ __device__ inline
 #ifndef __CUDACC_RTC__
@@ -19,7 +19,7 @@
 #else
 #include "panto/device/math/complex.h"
 #include "panto/device/math/vector_math.h"
-// Always: loops of several instruction sets are compiled by inlining everything into them.
+// Always inlined: a loop is compiled for several instruction sets by inlining everything into it.
 #define PANTO_FN [[gnu::always_inline]] inline
 #endif
 
@@ -45,7 +45,7 @@ template <class T>
 PANTO_FN T softplus(T x) {
   return (x < T{0} ? T{0} : x) + std::log1p(std::exp(-std::fabs(x)));
 }
-// Only the CPU's rows ask for these parts of functions.
+// Only the CPU's row loops use the bounded versions.
 using BoundedCos = void;
 using BoundedFloorMod = void;
 using BoundedPow = void;
@@ -116,19 +116,19 @@ PANTO_FN T abs(T a) {
     return std::fabs(a);
   }
 }
-// A NaN stays one; the sign of either zero is +0.
+// A NaN stays NaN; both zeros give +0.
 template <class T>
 PANTO_FN T sign(T a) {
   const T sign = select(a > T{0}, T{1}, select(is_negative(a), static_cast<T>(-1), T{0}));
   return select(a != a, a, sign);
 }
-// Of a real number: itself.
+// A real number is its own conjugate.
 template <class T>
 PANTO_FN T conj(T a) {
   return a;
 }
 
-// A NaN on either side wins; the first of two equal values is taken (they differ if they are zeros).
+// A NaN on either side wins. Of two equal values (zeros may differ in sign) the first is returned.
 template <class T>
 PANTO_FN T max(T a, T b) {
   return select((a < b) | (b != b), b, a);

@@ -1,4 +1,4 @@
-// Broadcasting, reduced to as few dimensions as possible before any loop starts.
+// Broadcasting, with as few dimensions as possible in the loop.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ inline bool broadcasts_to(const PartialShape& in, const PartialShape& out) {
   return true;
 }
 
-// How N contiguous inputs are read in the order of the output's elements. Dimensions are innermost first; neighbours
-// in which every input either moves or stands still are one, and dimensions of size 1 are gone. So an input's stride in
-// dimension 0 is 1 or 0.
+// How N contiguous inputs are read in the order of the output's elements. Dimensions are innermost first. Dimensions of
+// size 1 are dropped, and neighbouring dimensions are merged if the same inputs broadcast along both. So an input's
+// stride in dimension 0 is 1 or 0.
 template <int N>
 struct BroadcastMap {
   int rank;  // at least 1
-  // Elements beyond rank are not set: this is made anew for every call that needs it.
+  // Elements from `rank` on are uninitialised: a map is made for every call, so this saves time.
   int64_t size[kMaxRank];
-  int64_t stride[kMaxRank][N];  // in elements; 0 where the input stands still
+  int64_t stride[kMaxRank][N];  // in elements; 0 where the input broadcasts
 };
 
 // Precondition: every input broadcasts to `out`.
 template <int N>
 void make_broadcast_map(const PartialShape& out, const PartialShape* const (&inputs)[N], BroadcastMap<N>& map) {
   map.rank = 0;
-  int64_t step[N];  // elements of an input that lie inside the dimensions seen so far
+  int64_t step[N];  // stride of the next dimension of each input
   for (int64_t& s : step) s = 1;
   unsigned previous = 0;
   for (int d = 0; d < out.rank(); ++d) {  // from the end

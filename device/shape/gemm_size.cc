@@ -7,7 +7,7 @@
 namespace panto {
 namespace {
 
-// Apart: every call would pay for the registers that an error's texts take.
+// A separate function: otherwise every call would save the registers that building the message needs.
 [[noreturn, gnu::noinline]] void not_matrices(const PartialShape& a, const PartialShape& b) {
   invalid("expected matrices, got {} and {}", a.to_string(), b.to_string());
 }

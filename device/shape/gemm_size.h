@@ -1,4 +1,4 @@
-// Sizes of matrix products, as the kernels of all devices read them from a call.
+// Sizes of matrix products, read from a call on any device.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct GemmSize {
   bool transpose_a = false, transpose_b = false;
 
   bool operator==(const GemmSize&) const = default;
-  // Multiplications, saturated.
+  // The number of multiplications, saturated.
   int64_t work() const {
     int64_t result;
     if (__builtin_mul_overflow(m, n, &result) || __builtin_mul_overflow(result, k, &result)) return INT64_MAX;
@@ -23,10 +23,11 @@ struct GemmSize {
   }
 };
 
-// Of a product of the last two dimensions. Throws InvalidArgument where there are fewer or the inner ones differ.
+// The size of a product over the last two dimensions. Throws InvalidArgument if the rank is below 2 or the inner
+// dimensions differ.
 PANTO_EXPORT GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_a, bool transpose_b);
 
-// How the factors of a batch of products, counted in matrices, are read in the order of the results.
+// How the two batches of matrices broadcast to the batch of results. Strides count matrices.
 PANTO_EXPORT BroadcastMap<2> batch_map(const PartialShape& x, const PartialShape& y, const PartialShape& out);
 
 }  // namespace panto

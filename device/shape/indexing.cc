@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-// Wraps: some dimensions of an empty tensor may be too many elements, which nobody then counts on.
+// Wraps around: the other dimensions of an empty tensor may multiply to more than 2^63; their product is not used then.
 int64_t product(std::span<const int64_t> dims, size_t first, size_t last) {
   uint64_t n = 1;
   for (size_t i = first; i < last; ++i) n *= static_cast<uint64_t>(dims[i]);
@@ -22,7 +22,7 @@ GatherDims gather_dims(const KernelContext& c) {
   const int64_t given = host_integer(c.in(2));
   const int64_t batch_dims = c.integer("batch_dims");
   const int64_t batch = batch_dims < 0 ? batch_dims + static_cast<int64_t>(indices.size()) : batch_dims;
-  // Seen by the shape function only if it knew the value.
+  // The shape function checks the axis only if its value is known then.
   if (given < -rank || given >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, given);
   const int64_t axis = given < 0 ? given + rank : given;
   if (axis < batch) invalid("axis: expected at least {}, the number of batch dimensions, got {}", batch, axis);

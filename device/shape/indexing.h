@@ -1,4 +1,4 @@
-// What the kernels that go by indices share on every back-end: which dimensions they come to, and the indices' types.
+// Gather and OneHot on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ void with_index_type(DType type, F&& f) {
   }
 }
 
-// Of GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
+// GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
 struct GatherDims {
   int64_t batch, outer, limit, inner, each;
 };
 
-// Throws InvalidArgument for an axis that is out of range or lies before batch dimensions.
+// Throws InvalidArgument if the axis is out of range or lies before the batch dimensions.
 PANTO_EXPORT GatherDims gather_dims(const KernelContext& c);
 
-// Of OneHot: indices [outer, inner], output [outer, depth, inner].
+// OneHot: indices [outer, inner], output [outer, depth, inner].
 struct OneHotDims {
   int64_t outer, depth, inner;
 };

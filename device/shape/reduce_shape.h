@@ -1,4 +1,4 @@
-// The dimensions of a reduction, as its loops see them.
+// The dimensions over which a reduction loops.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace panto {
 
-// Neighbours of the same kind are one, dimensions of size 1 are gone.
+// Dimensions of size 1 are dropped; neighbouring dimensions that are both kept or both reduced are merged.
 struct ReduceShape {
   struct Dim {
     int64_t size, stride;
@@ -18,7 +18,7 @@ struct ReduceShape {
   Dims kept, reduced;
   int64_t results = 1;        // product of the kept dimensions
   int64_t count = 1;          // product of the reduced ones
-  bool inner_reduced = true;  // the innermost dimension is
+  bool inner_reduced = true;  // the innermost dimension is reduced
 
   ReduceShape(const PartialShape& shape, const AxisFlags& axes) {
     int64_t stride = 1;

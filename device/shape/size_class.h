@@ -11,7 +11,7 @@ struct SizeClass {
   size_t bytes;
 };
 inline constexpr int kSizeClasses = 200;
-inline constexpr size_t kLargestBlock = size_t{1} << 50;  // more no machine has
+inline constexpr size_t kLargestBlock = size_t{1} << 50;  // more than any machine has
 
 // The smallest class that holds `bytes`, which is at most kLargestBlock.
 constexpr SizeClass size_class(size_t bytes) {

@@ -1,5 +1,5 @@
-// The dimensions of a copy between strided blocks of memory, which is what Transpose, Slice, ConcatV2, Pad, Tile,
-// BroadcastTo and the gradients of some of them come to. Each back-end has an engine that runs it (StridedCopy).
+// The dimensions of a copy between strided blocks of memory. Transpose, Slice, ConcatV2, Pad, Tile, BroadcastTo and
+// some of their gradients are such copies. Each back-end has an engine that runs them (StridedCopy).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace panto {
 
-// Dimensions, innermost first, with the distance in elements between neighbours in either block. Dimensions of 1 are
-// left out and those that continue one another merged.
+// Dimensions, innermost first, with the strides in elements of both blocks. Dimensions of size 1 are dropped;
+// dimensions that continue one another are merged.
 class StridedDims {
  public:
   struct Dim {
     int64_t size, in, out;
   };
 
-  // From the innermost to the outermost dimension.
+  // Dimensions must be added from the innermost to the outermost.
   void add(Dim dim) {
     count_ *= dim.size;
     if (dim.size == 1) return;
@@ -34,11 +34,11 @@ class StridedDims {
   int rank() const { return rank_; }
   int64_t count() const { return count_; }
   const Dim& dim(int i) const { return dims_[i]; }
-  // The elements read lie one after the other.
+  // True if the elements read are contiguous.
   bool reads_one_block() const { return count_ == 0 || rank_ == 0 || (rank_ == 1 && dims_[0].in == 1); }
 
  protected:
-  // Tile and the checks of long permutations may have two dimensions for each of the tensor's.
+  // Tile and the checks of long permutations may use two dimensions for each of the tensor's.
   static constexpr int kMaxDims = 2 * kMaxRank;
 
   Dim dims_[kMaxDims];

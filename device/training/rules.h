@@ -1,15 +1,17 @@
-// What optimizers do to an element: of each rule the formula of TensorFlow's kernels, which dense steps of the CPU
-// (device/cpu/training/dense.cc) and of GPUs (device/cuda/training.cu) and steps of rows
-// (device/cpu/training/sparse.cc) share.
+// The optimizers' update formulas, for one element, as in TensorFlow's kernels. Shared by dense updates on the CPU
+// (device/cpu/training/dense.cc) and on GPUs (device/cuda/training.cu) and by sparse updates of rows
+// (device/cpu/training/sparse.cc).
 //
-// A rule is a template over the type that is computed in. kSlots: how many variables it changes, which are the first
-// inputs. kGrad: which input is the gradient, after which those of rows have their numbers; the others are scalars.
-// kFlag: the attribute that it asks for; most have none. `with` reads the scalars in order and calls its last argument
-// with a function of the gradient's element and the variables'; where scalars are is a back-end's:
+// A rule is a template over the type that it computes in. kSlots: the number of variables that it updates, which are
+// the first inputs. kGrad: the input that is the gradient; in an update of rows the row numbers come after it. The
+// other inputs are scalars. kFlag: the bool attribute that the rule reads, if it has one. `with` reads the scalars in
+// order and calls its last argument with the update function, which takes the gradient's element and the variables'
+// elements. Each back-end gives its own reader of scalars:
 //
-//   s.next(), s.count()                 the next of them, as what is computed in; one that is an int64
-//   s.of_rows()                         whether the gradient is of rows
-//   s.expect(holds, what, wanted, got)  refuses a step whose scalars are not what TensorFlow asks of them
+//   s.next()                            the next scalar, in the type that the rule computes in
+//   s.count()                           the next scalar, an int64
+//   s.of_rows()                         true for an update of rows
+//   s.expect(holds, what, wanted, got)  throws, if !holds, for a scalar that TensorFlow refuses
 #pragma once
 
 #include <cmath>
@@ -18,7 +20,7 @@
 #include "panto/device/math/vocabulary.h"
 #include "panto/lib/core/call/call.h"
 
-// `with` runs where the scalars are.
+// `with` runs where the scalars are: on a GPU in the kernel.
 #ifdef __CUDACC__
 #define PANTO_WITH_FN __device__ inline
 #else
@@ -27,7 +29,7 @@
 
 namespace panto::training {
 
-// What the call says to the attribute that a rule asks for.
+// The value of the attribute kFlag of the rule; false if the rule has none.
 template <class Rule>
 bool flag_for([[maybe_unused]] const KernelContext& c) {
   if constexpr (requires { Rule::kFlag; }) {
@@ -84,7 +86,7 @@ struct ProximalGradientDescent {
   }
 };
 
-// kKeras: the rate is applied to each gradient as it is accumulated, not to what has accumulated.
+// kKeras: the learning rate scales each gradient before it is accumulated, instead of the accumulated value.
 template <class V, bool kKeras>
 struct MomentumOf {
   static constexpr size_t kSlots = 2;
@@ -280,7 +282,7 @@ struct ProximalAdagrad {
   }
 };
 
-// Of all gradients so far, not of the last variable.
+// Dual averaging: the variable is computed from the sums over all gradients so far, not from its last value.
 template <class V>
 struct AdagradDA {
   static constexpr size_t kSlots = 3;
@@ -299,13 +301,13 @@ struct AdagradDA {
   }
 };
 
-// kShrinks: FtrlV2, with one more regularization, of the gradient.
+// kShrinks: FtrlV2, which adds an L2 shrinkage term to the gradient.
 template <class V, bool kShrinks>
 struct FtrlOf {
   static constexpr size_t kSlots = 3;
   static constexpr int kGrad = 3;
   static constexpr const char* kFlag = "multiply_linear_by_lr";
-  V lr, l1, l2, shrinkage, power;  // power: of the sum of squares, -lr_power
+  V lr, l1, l2, shrinkage, power;  // power = -lr_power: exponent of the sum of squares
   bool linear_by_lr;
   PANTO_FN V raised(V accum) const { return power == V(0.5) ? k::sqrt(accum) : std::pow(accum, power); }
   PANTO_FN void operator()(V g, V& var, V& accum, V& linear) const {

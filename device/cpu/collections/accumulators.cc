@@ -1,4 +1,4 @@
-// Accumulators: what the ops ...Accumulator... fill with gradients and take sums or means of.
+// Accumulators, to which the ops ...Accumulator... add gradients and from which they take sums or means.
 
 #include <algorithm>
 #include <cstring>
@@ -54,7 +54,7 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-// Under the lock of its line.
+// All state is protected by the lock of the waiting line.
 class Accumulator : public Resource {
  public:
   Accumulator(std::string container, std::string name, Form form)
@@ -73,7 +73,7 @@ class Accumulator : public Resource {
       step_ = step;
     });
   }
-  // Calls `add` unless the gradient is stale.
+  // Calls `add` unless the gradient is older than the accumulator's step.
   template <class Add>
   void apply(int64_t step, const Add& add) {
     line_.change([&] {
@@ -82,7 +82,7 @@ class Accumulator : public Resource {
       ++count_;
     });
   }
-  // Calls `give` where there are enough: whether there were.
+  // Calls `give` if there are at least `required` gradients; returns whether there were.
   template <class Give>
   bool take(int64_t required, const Give& give) {
     if (count_ < required) return false;
@@ -123,8 +123,8 @@ class DenseAccumulator final : public Accumulator {
   Tensor sum_;
 };
 
-// Rows with their numbers. Both the gradients' and the sum's are taken to increase, as in TensorFlow: rows of one
-// number meet only then.
+// The sum of sparse gradients: rows and their row numbers. Row numbers are assumed to increase, in gradients and in the
+// sum, as in TensorFlow: otherwise rows with the same number are not merged.
 class SparseAccumulator final : public Accumulator {
  public:
   using Accumulator::Accumulator;

@@ -1,4 +1,4 @@
-// Barriers: values that come in several parts, and are there when all parts are.
+// Barriers: elements whose components arrive separately; an element is ready when it has all of them.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace panto {
 namespace {
 
-// What is ready is in a queue, by the number of the call that its key came in.
+// Ready elements are in a priority queue, ordered by the number of the call that first inserted their key.
 class Barrier final : public Resource {
  public:
   Barrier(std::string container, std::string name, std::vector<DType> types, std::vector<PartialShape> shapes)
@@ -73,7 +73,8 @@ class Barrier final : public Resource {
       error = std::current_exception();
     }
     if (any_new) ++next_;
-    // The queue has no limit: nobody waits. Who takes is told under the lock, and asks nothing of the barrier.
+    // The queue is unbounded, so enqueue() does not wait. It calls waiting takers under our lock, which is safe: they
+    // do not call the barrier.
     if (!complete.empty()) ready_->enqueue(std::move(complete), [](const std::exception_ptr&) {});
     if (closed_ && waiting_.empty()) close_ready();
     if (error) std::rethrow_exception(error);
@@ -88,7 +89,7 @@ class Barrier final : public Resource {
     if (waiting_.empty()) close_ready();
   }
 
-  // How many to take of those that are asked for. Throws OutOfRange where there will not be enough.
+  // Returns how many of `count` elements to take. Throws OutOfRange if there will never be enough.
   int64_t can_take(int64_t count, bool allow_small_batch) const {
     const std::lock_guard lock(mutex_);
     if (!closed_) return count;
@@ -110,7 +111,7 @@ class Barrier final : public Resource {
  private:
   struct Incomplete {
     int64_t index;
-    QueueElement values;  // undefined: missing
+    QueueElement values;  // undefined values are missing
     size_t missing;
   };
   [[noreturn]] static void closed_error(const std::string& what) {

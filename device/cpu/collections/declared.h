@@ -1,4 +1,5 @@
-// What the kernels of queues, tables, readers and the like share: finding or making what a call declares, and waiting.
+// Shared by the kernels of queues, tables, readers and similar resources: finding or making the declared resource, and
+// waiting.
 #pragma once
 
 #include <exception>
@@ -14,8 +15,9 @@
 
 namespace panto {
 
-// A handle to the resource `shared_name` (or, without one, of the node's name) in `container`, the call's attributes,
-// which `make(container, name)` makes if there is none; without any name, to a new one.
+// Returns a handle to the resource named by the attribute `shared_name` (or, if that is empty, by the node's name) in
+// `container`. make(container, name) creates the resource if it does not exist. Without any name it always creates a
+// new one.
 template <class Make>
 Tensor declared_resource(const KernelContext& c, const Make& make) {
   const std::string container(c.text("container"));
@@ -36,12 +38,12 @@ Tensor declared_resource(const KernelContext& c, const Make& make) {
       &declared));
 }
 
-// The call is done when `attempt`, made under the line's lock, returned true or threw. `resource` has the line, and
-// does not know of the call any more when that is stopped.
+// Completes the call when `attempt`, run under the lock of the resource's waiting line, has returned true or thrown. If
+// the call is cancelled, its entry is removed from the line.
 template <class R>
 void wait_in_line(const std::shared_ptr<AsyncContext>& c, const Done& done, const std::shared_ptr<R>& resource,
                   WaitingLine::Attempt attempt) {
-  const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;  // taken before the call could end
+  const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;  // read before the call can end
   const uint64_t number = resource->line().wait(std::move(attempt), [done](std::exception_ptr error) {
     if (error) {
       done(std::move(error));

@@ -1,4 +1,4 @@
-// The kernel of ImmutableConst: numbers as a file has them.
+// The kernel of ImmutableConst, whose elements are the bytes of a file.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ void read_numbers(KernelContext& c) {
   const DType type = c.type("dtype");
   const int64_t bytes = checked_mul(shape.numel(), static_cast<int64_t>(dtype_size(type)));
   const RandomAccessFile file(path);
-  if (file.size() < static_cast<uint64_t>(bytes)) {  // before memory is taken
+  if (file.size() < static_cast<uint64_t>(bytes)) {  // checked before memory is allocated
     failf(Code::kDataLoss, "file '{}': expected at least {} bytes, got {}", path, bytes, file.size());
   }
   const Tensor numbers = allocate_tensor(c.device(), type, shape);

@@ -1,4 +1,4 @@
-// Mutexes: parts of graphs that do not run at the same time.
+// Mutexes, by which parts of graphs exclude each other.
 
 #include <atomic>
 #include <memory>
@@ -19,7 +19,7 @@ class Mutex final : public Resource {
   using Resource::Resource;
   std::string_view kind() const noexcept override { return "Mutex"; }
   WaitingLine& line() { return line_; }
-  // Under the line's lock: whether it was free.
+  // Call under the line's lock. Returns whether the mutex was free.
   bool take() { return !std::exchange(held_, true); }
   void give_back() {
     line_.change([this] { held_ = false; });
@@ -30,13 +30,13 @@ class Mutex final : public Resource {
   bool held_ = false;
 };
 
-// A lock that is held until it is given back, at the latest when nobody has it any more.
+// A lock of the mutex. It is held until give_back(), or until the last copy is destroyed.
 class MutexLockValue final : public VariantValue {
  public:
   explicit MutexLockValue(std::shared_ptr<Mutex> mutex) : hold_(std::make_shared<Hold>(std::move(mutex))) {}
   std::string_view kind() const noexcept override { return "MutexLock"; }
   std::string to_string() const override { return "lock of a mutex"; }
-  // False if it was.
+  // Returns false if the lock was given back before.
   bool give_back() const { return hold_->give_back(); }
 
  private:

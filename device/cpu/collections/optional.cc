@@ -1,4 +1,4 @@
-// Optionals, which variant scalars hold (lib/core/collections/optional_value.h).
+// Optionals, held by variant scalars (lib/core/collections/optional_value.h).
 #include "panto/lib/core/collections/optional_value.h"
 
 #include "panto/device/cpu/kernel.h"

@@ -9,7 +9,7 @@
 namespace panto {
 namespace {
 
-// Dimensions `axis` and on of an array of shape `shape` to the beginning of those of one of shape `into`.
+// Copies dimensions `axis` and up of an array of `shape` to the start of those of an array of shape `into`.
 template <class T>
 void copy_into(const T* from, const Shape& shape, T* to, const Shape& into, int axis) {
   if (axis == shape.rank()) {
@@ -21,7 +21,7 @@ void copy_into(const T* from, const Shape& shape, T* to, const Shape& into, int 
     from_step *= shape.dim(k);
     to_step *= into.dim(k);
   }
-  if (from_step == to_step) {  // no dimension behind this one is smaller
+  if (from_step == to_step) {  // all dimensions behind this one are equal
     std::copy_n(from, shape.dim(axis) * from_step, to);
     return;
   }

@@ -1,4 +1,4 @@
-// Elements of queues as tensors, and the other way.
+// Conversion between queue elements and tensors.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace panto {
 
-// The tensor, or a copy of one whose memory is somebody else's, which may change.
+// Returns the tensor, or a copy if its memory belongs to someone else and may change.
 Tensor own_memory(const Tensor& t);
-// Those along the first dimension of all components.
+// Splits all components along their first dimension into elements.
 std::vector<QueueElement> elements_along(const QueueElement& components);
-// Component k of all elements, along a new first dimension. Those that are smaller than the largest have zeros behind.
+// Stacks component k of all elements along a new first dimension. Smaller components are padded with zeros at the end.
 Tensor stacked_component(std::span<const QueueElement> elements, size_t k, DType dtype, const PartialShape& declared);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Queues (lib/core/collections/queue.h): making them, and calls that wait.
+// Queues (lib/core/collections/queue.h): creating them, and calls that may wait.
 
 #include <algorithm>
 #include <atomic>
@@ -19,9 +19,9 @@
 namespace panto {
 namespace {
 
-// ---- Making them ---------------------------------------------------------------------------------------------------
+// ---- Creating queues -----------------------------------------------------------------------------------------------
 
-// The words of a stream, one after the other.
+// Returns a generator of the words of a Philox stream.
 Callable<uint32_t()> words_of(int64_t seed, int64_t seed2) {
   philox::Stream stream{static_cast<uint64_t>(seed), 0, static_cast<uint64_t>(seed2)};
   if (seed == 0 && seed2 == 0) {
@@ -74,14 +74,14 @@ void expect_no_timeout(const KernelContext& c) {
   if (timeout != -1) invalid("timeout_ms: expected -1, since a step has a deadline, got {}", timeout);
 }
 
-// When the call is stopped, the queue does not know of it any more. `cancellation`: the call's, taken before it could
+// Removes the call's attempt from the queue when the call is cancelled. `cancellation` must be read before the call can
 // end.
 void forget_when_stopped(const std::shared_ptr<Cancellation>& cancellation, std::shared_ptr<Queue> queue,
                          uint64_t attempt) {
   cancellation->watch([queue = std::move(queue), attempt] { queue->forget(attempt); });
 }
 
-// What input 0's queue is to get.
+// Returns the components to enqueue in the queue at input 0, and checks them.
 QueueElement components_for(const Queue& queue, const KernelContext& c, bool many) {
   QueueElement components;
   components.reserve(static_cast<size_t>(c.num_inputs() - 1));
@@ -146,7 +146,7 @@ void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int
   forget_when_stopped(cancellation, queue, queue->dequeue(count, up_to, give));
 }
 
-// Who would not have to wait does not pay for being able to: what is started owns copies of all that it needs.
+// A fast path without waiting: a started call would have to own copies of all that it needs.
 void run_enqueue_one(KernelContext& c) {
   expect_no_timeout(c);
   const std::shared_ptr<Queue> queue = queue_of(c.in(0));

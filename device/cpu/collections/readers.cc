@@ -1,4 +1,4 @@
-// Readers (lib/core/collections/reader.h): what they read, and calls that wait for its names.
+// Readers (lib/core/collections/reader.h): the kinds of readers, and calls that wait for file names.
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +23,7 @@
 namespace panto {
 namespace {
 
-// ---- What they read ------------------------------------------------------------------------------------------------
+// ---- Kinds of readers ----------------------------------------------------------------------------------------------
 
 class IdentityReader final : public Reader {
  public:
@@ -50,7 +50,7 @@ class WholeFileReader final : public Reader {
  private:
   void start(const std::string& path) override { expect_graph_files_allowed(path); }
   bool next(Record& record, bool& at_end) override {
-    const RandomAccessFile file(work());  // which a pipe, that one could wait for, is not
+    const RandomAccessFile file(work());  // fails for a pipe, which could block
     if (file.size() > kMaxFileBytes) {
       failf(Code::kResourceExhausted, "file '{}': expected at most {} bytes, got {}", work(), kMaxFileBytes,
             file.size());
@@ -127,7 +127,7 @@ class FixedLengthRecordReader final : public Reader {
 
   Form form_;
   int64_t number_ = 0;
-  std::string ahead_;  // of the record that was read last and of the footer
+  std::string ahead_;  // bytes read ahead: the last record and the footer
   std::optional<InputStream> file_;
 };
 
@@ -152,7 +152,7 @@ class TFRecordReader final : public Reader {
   std::optional<RecordReader> file_;
 };
 
-// ---- Making them ---------------------------------------------------------------------------------------------------
+// ---- Creating readers ----------------------------------------------------------------------------------------------
 
 template <class R, class... Form>
 void run_reader(KernelContext& c, const std::string& made_as, const Form&... form) {
@@ -199,11 +199,11 @@ void run_tf_record(KernelContext& c) {
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
-// One call: it waits for its turn, then reads, and waits for names in between.
+// A read call. It waits for its turn at the reader, then reads, and waits for file names in between.
 class ReadCall : public std::enable_shared_from_this<ReadCall> {
  public:
   using Records = std::vector<Reader::Record>;
-  // `give`: sets the outputs.
+  // `give` sets the outputs.
   ReadCall(const std::shared_ptr<AsyncContext>& c, Done done, int64_t most, void (*give)(AsyncContext&, const Records&))
       : context_(c),
         done_(std::move(done)),
@@ -219,15 +219,14 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
 
   void start() {
     const auto self = shared_from_this();
-    const std::shared_ptr<Cancellation> cancellation =
-        context_->step().cancellation;  // taken before the call could end
+    const std::shared_ptr<Cancellation> cancellation = context_->step().cancellation;  // read before the call can end
     const uint64_t number = reader_->line().wait([self] { return !std::exchange(self->reader_->busy, true); },
                                                  [self](const std::exception_ptr&) { self->go(); });
     cancellation->watch([self, number] { self->reader_->line().forget(number); });
   }
 
  private:
-  // Reads on, until it has what it wants or needs a name that is not there.
+  // Reads until there are records, or until it needs a file name that is not in the queue yet.
   void go() {
     for (;;) {
       try {
@@ -244,27 +243,26 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     }
   }
 
-  // On whatever thread: for the call's step.
+  // May run on any thread, so it enters the call's step.
   void read() {
     const StepScope ours(context_->step());
     std::string work;
     while (!reader_->read(most_, records_) && reader_->take_back(work)) reader_->begin(work);
   }
 
-  // Takes a name out of the queue. False: whoever puts one in goes on.
+  // Dequeues a file name. Returns false if there is none yet: answer() then continues the call.
   bool ask() {
     asking_.store(true);
     answered_.store(false);
     const auto self = shared_from_this();
-    const std::shared_ptr<Cancellation> cancellation =
-        context_->step().cancellation;  // taken before the call could end
+    const std::shared_ptr<Cancellation> cancellation = context_->step().cancellation;  // read before the call can end
     const uint64_t number =
         queue_->dequeue(1, false, [self](const std::vector<QueueElement>& elements, const std::exception_ptr& error) {
           self->answer(elements, error);
         });
     cancellation->watch([self, number] {
       self->queue_->forget(number);
-      // Nobody answers any more; the next call may read.
+      // answer() will not come any more; the next call may read.
       if (self->asking_.exchange(false)) self->leave();
     });
     return answered_.exchange(true);
@@ -305,8 +303,8 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   void (*give_)(AsyncContext&, const Records&);
   Records records_;
   std::exception_ptr error_;
-  std::atomic<bool> asking_{false};    // a name was asked for, and neither given nor given up
-  std::atomic<bool> answered_{false};  // set by who asks and who answers: the second one goes on
+  std::atomic<bool> asking_{false};    // a name was requested, and neither given nor given up
+  std::atomic<bool> answered_{false};  // set by ask() and by answer(): whichever comes second goes on
 };
 
 void start_read(const std::shared_ptr<AsyncContext>& c, Done done) {

@@ -1,4 +1,4 @@
-// Tensors that a session keeps by handles: one table among its resources.
+// Tensors that a session keeps by handle, in one table among its resources.
 
 #include <map>
 #include <mutex>
@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// In no container that is ever emptied.
+// A container that nothing ever clears.
 constexpr const char* kContainer = "_session";
 constexpr const char* kTable = "tensors";
 
@@ -24,14 +24,14 @@ class SessionTensors final : public Resource {
   SessionTensors() : Resource(kContainer, kTable) {}
   std::string_view kind() const noexcept override { return "SessionTensors"; }
 
-  // As TensorFlow writes it: "node;number;device".
+  // Returns the handle in TensorFlow's form: "node;number;device".
   std::string add(std::string_view node, Tensor value) {
     const std::lock_guard lock(mutex_);
     std::string handle = fmt::format("{};{};{}", node, next_++, value.device().name());
     tensors_.emplace(handle, std::move(value));
     return handle;
   }
-  // Undefined if there is none.
+  // Returns an undefined tensor if there is none.
   Tensor find(const std::string& handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = tensors_.find(handle);
@@ -48,7 +48,7 @@ class SessionTensors final : public Resource {
   int64_t next_ = 0;
 };
 
-// What GetSessionHandleV2 gives.
+// The resource that GetSessionHandleV2 returns.
 class SessionTensor final : public Resource {
  public:
   explicit SessionTensor(const std::string& handle) : Resource(kContainer, handle) {}
@@ -61,7 +61,7 @@ ResourceHandle table_of(const KernelContext& c) {
 }
 SessionTensors& in(const ResourceHandle& table) { return static_cast<SessionTensors&>(*table); }
 
-// Memory of somebody else may change.
+// Copies memory that belongs to someone else, since it may change.
 Tensor own(const Tensor& t) {
   const Buffer* buffer = t.impl()->buffer;
   if (buffer == nullptr || !buffer->adopted()) return t;

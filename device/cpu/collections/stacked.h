@@ -1,4 +1,4 @@
-// Tensors of one type and shape, side by side in a new one; and what stands for tensors that are not there.
+// Stacking tensors of one type and shape; zeros in place of missing tensors.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 namespace panto {
 
 Tensor zeros_of(DType dtype, const Shape& shape);
-// Throws InvalidArgument where a type has no zero, which element `i`, that is not there, would be.
+// Throws InvalidArgument if `dtype` has no zero, which would stand in for the missing element `i`.
 void expect_zeros(DType dtype, int64_t i);
-// Along a new first dimension. Elements that are not defined are zeros. Precondition: the others have this type and
+// Stacks along a new first dimension. Undefined elements become zeros. Precondition: all others have this type and
 // shape.
 Tensor stacked(std::span<const Tensor> elements, DType dtype, const Shape& shape);
-// What AddN gives of them, by its kernel. Throws InvalidArgument for other shapes, and types that nothing adds.
+// Returns the sum, computed by AddN's kernel. Throws InvalidArgument if shapes differ or the type cannot be added.
 Tensor sum_of(const KernelContext& c, std::span<const Tensor* const> terms);
 
 }  // namespace panto

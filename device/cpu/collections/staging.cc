@@ -1,4 +1,4 @@
-// Staging areas: elements that wait between two parts of a program, in order or by keys.
+// Staging areas: elements wait between two parts of a program, in order or by key.
 
 #include <algorithm>
 #include <deque>
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// What both kinds have. Under the lock of its line.
+// The common part of both kinds. All state is protected by the lock of the waiting line.
 class Area : public Resource {
  public:
   Area(std::string container, std::string name, int64_t capacity, int64_t memory_limit)
@@ -30,7 +30,7 @@ class Area : public Resource {
     for (const Tensor& t : element) bytes += t.defined() ? static_cast<int64_t>(t.nbytes()) : 0;
     return bytes;
   }
-  // Throws ResourceExhausted for what never has room.
+  // Returns whether the element fits now. Throws ResourceExhausted if it can never fit.
   bool has_room(int64_t bytes) const {
     if (memory_limit_ > 0 && bytes > memory_limit_) {
       failf(Code::kResourceExhausted, "staging area: expected at most {} bytes in an element, got {}", memory_limit_,
@@ -81,7 +81,7 @@ class StagingArea final : public Area {
   std::deque<QueueElement> elements_;
 };
 
-// By keys. "Any" element is the one with the least key here, whether the keys are asked to be in order or not.
+// Elements by key. "Any" element is always the one with the smallest key, in unordered maps, too.
 class StagingMap final : public Area {
  public:
   StagingMap(std::string container, std::string name, int64_t capacity, int64_t memory_limit, bool ordered)
@@ -89,7 +89,7 @@ class StagingMap final : public Area {
   std::string_view kind() const noexcept override { return ordered_ ? "OrderedStagingMap" : "StagingMap"; }
   bool ordered() const { return ordered_; }
 
-  // `of`: how many values an element has.
+  // `of`: the number of values of an element.
   bool put(int64_t key, std::span<const int32_t> indices, const QueueElement& values, size_t of) {
     expect_indices(indices, of);
     const int64_t bytes = bytes_of(values);
@@ -114,7 +114,7 @@ class StagingMap final : public Area {
     }
     if (!whole) incomplete_.erase(key);
     const int64_t before = whole ? 0 : bytes_of(element) - bytes;
-    // An element that is there stays, as in TensorFlow.
+    // An existing element is not replaced, as in TensorFlow.
     bytes_ += elements_.emplace(key, std::move(element)).second ? bytes : -before;
     return true;
   }
@@ -198,7 +198,7 @@ std::shared_ptr<StagingMap> map_in(const KernelContext& c) {
   return map;
 }
 
-// The element's values as outputs from number `first` on.
+// Sets the element's values as outputs, from output `first` on.
 void give(AsyncContext& c, QueueElement element, int first) {
   const auto types = c.types("dtypes");
   if (element.size() != types.size()) {

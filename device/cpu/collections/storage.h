@@ -1,4 +1,4 @@
-// How elements of a dtype are stored, where the dtype is known only when a kernel runs.
+// Dispatch on the storage type of a dtype that is known only when a kernel runs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace panto {
 
-// Calls f with a default value of the type in which an element of `dtype` is stored.
+// Calls f with a default value of the type that stores an element of `dtype`.
 template <class F>
 void with_storage(DType dtype, const F& f) {
   switch (dtype) {

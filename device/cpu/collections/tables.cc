@@ -1,4 +1,4 @@
-// Tables of values by keys.
+// Lookup tables: values by key.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
 
-// A key as the elements of a tensor: one, or several of a vector.
+// A key as elements of a tensor: one element, or several for a vector.
 template <class K>
 struct KeyElements {
   using Element = K;
@@ -57,7 +57,7 @@ struct KeyElements<std::vector<E>> {
 
 // ---- The table -----------------------------------------------------------------------------------------------------
 
-// Keys K; values are stored as V (with_storage). `none`: keys that no entry has.
+// K: the key type. V: the storage type of values (with_storage). `none`: keys that no entry may have.
 template <class K, class V>
 class HashTable final : public LookupTable {
   using Elements = KeyElements<K>;
@@ -128,7 +128,7 @@ class HashTable final : public LookupTable {
     for_each_key(keys, [&](const K& key) {
       const auto found = rows_.find(key);
       if (found == rows_.end()) return;
-      // The last entry takes its place.
+      // The last entry moves to its row.
       const size_t row = found->second;
       rows_.erase(found);
       if (row + 1 != keys_.size()) {
@@ -210,7 +210,7 @@ class HashTable final : public LookupTable {
     rows_.clear();
   }
 
-  // The lock is held, or nobody else knows of the table.
+  // The lock must be held, or the table not yet shared.
   void put(const Tensor& keys, const Tensor& values) {
     const V* from = static_cast<const V*>(values.impl()->data);
     for_each_key(keys, [&](const K& key) {
@@ -254,12 +254,12 @@ class HashTable final : public LookupTable {
   bool set_ = false;
   std::vector<K> keys_;
   std::vector<V> values_;
-  std::unordered_map<K, size_t, typename Elements::Hash> rows_;  // of a key
+  std::unordered_map<K, size_t, typename Elements::Hash> rows_;  // the row of each key
 };
 
-// ---- Making them ---------------------------------------------------------------------------------------------------
+// ---- Creating tables -----------------------------------------------------------------------------------------------
 
-// Of a dense one, keys that none has; else undefined.
+// For dense tables: the empty and the deleted key, which no entry may have. Else undefined.
 using NoKeys = std::array<Tensor, 2>;
 
 template <class K>
@@ -321,7 +321,7 @@ void run_anonymous(KernelContext& c) {
   c.set_out(0, resource_tensor(make_table({}, {}, declared_form(c, kFixed, kOfTensors))));
 }
 
-// The attributes about buckets are another implementation's; a wrong one is refused as there.
+// The bucket attributes matter to TensorFlow's implementation only, but bad values are rejected as they are there.
 LookupTable::Form dense_form(const KernelContext& c) {
   LookupTable::Form form = declared_form(c, false, true);
   form.dense = true;
@@ -355,7 +355,7 @@ void run_anonymous_dense(KernelContext& c) {
   c.set_out(0, resource_tensor(make_table({}, {}, dense_form(c), {c.in(0), c.in(1)})));
 }
 
-// ---- Asking and filling them ---------------------------------------------------------------------------------------
+// ---- Reading and filling tables ------------------------------------------------------------------------------------
 
 void run_find(KernelContext& c) { c.set_out(0, lookup_table_of(c.in(0))->find(c.in(1), c.in(2))); }
 void run_insert(KernelContext& c) { lookup_table_of(c.in(0))->insert(c.in(1), c.in(2)); }

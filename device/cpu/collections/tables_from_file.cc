@@ -1,4 +1,4 @@
-// Tables whose entries are the lines of a file.
+// Lookup tables whose entries are the lines of a file.
 
 #include <algorithm>
 #include <charconv>
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kLineNumber = -1;
 constexpr int64_t kWholeLine = -2;
 
-// The parts of lines that are one column of the table.
+// Collects one column of the table: a part of each line.
 class Column {
  public:
   Column(std::string_view name, int64_t index, DType dtype) : name_(name), index_(index), dtype_(dtype) {

@@ -1,5 +1,5 @@
-// Arrays of tensors and stacks that are changed in place. A handle owns what it refers to: each run of the op that
-// makes one makes another.
+// TensorArrays and stacks, which are changed in place. The handle owns the resource: each run of the op that creates
+// one creates another.
 
 #include <algorithm>
 #include <map>
@@ -20,7 +20,7 @@
 namespace panto {
 namespace {
 
-// More elements than anything holds: a few bytes of a file may ask for them.
+// More elements than any program needs. Without this limit a few bytes of a graph file could request them.
 constexpr int64_t kMostElements = int64_t{1} << 24;
 
 template <class Held>
@@ -45,8 +45,8 @@ class TensorArray final : public Resource {
     PartialShape element_shape = {};
     bool grows = false;
     bool read_once = false;
-    bool one_shape = false;  // the first element that is written tells it
-    bool adds = false;       // of gradients: what is written is added to what was
+    bool one_shape = false;  // the first element that is written sets the shape
+    bool adds = false;       // for gradients: written values are added to the old ones
   };
 
   TensorArray(std::string name, Form form, int64_t size)
@@ -85,7 +85,7 @@ class TensorArray final : public Resource {
     if (form_.one_shape) form_.element_shape = value.shape();
   }
 
-  // A handle of its own.
+  // Returns a separate handle to the element.
   Tensor read(int64_t index) {
     const std::lock_guard lock(mutex_);
     return take(index);
@@ -106,7 +106,7 @@ class TensorArray final : public Resource {
     return all;
   }
 
-  // The shape that elements have, as far as it is known, with what the caller says.
+  // The element shape, merged with `given`, as far as it is known.
   PartialShape element_shape(const PartialShape& given) const {
     const std::lock_guard lock(mutex_);
     if (!form_.element_shape.compatible_with(given)) {
@@ -120,7 +120,8 @@ class TensorArray final : public Resource {
     invalid("dtype: expected the array's {}, got {}", dtype_name(form_.dtype), dtype_name(wanted));
   }
 
-  // `before`: dimensions that its elements have before those of this one's.
+  // Returns the gradient array for `source`. `before`: dimensions that its elements have before those of this array's
+  // elements.
   std::shared_ptr<TensorArray> gradient(const std::string& source, std::span<const int32_t> before = {}) {
     const std::lock_guard lock(mutex_);
     expect_open();
@@ -150,7 +151,7 @@ class TensorArray final : public Resource {
  private:
   struct Element {
     Tensor value = {};
-    PartialShape shape = {};  // of what was written, here or, of gradients, into the first array
+    PartialShape shape = {};  // of the value written here or, for gradients, to the original array
     bool was_read = false;
   };
 

@@ -1,4 +1,4 @@
-// Lists of tensors, which variant scalars hold (lib/core/collections/tensor_list.h), and arithmetic on them.
+// Lists of tensors, held by variant scalars (lib/core/collections/tensor_list.h), and arithmetic on them.
 
 #include "panto/lib/core/collections/tensor_list.h"
 
@@ -20,11 +20,11 @@
 namespace panto {
 namespace {
 
-// Whether nobody reads the list of input 0 after the call.
+// Whether the list at input 0 has no other user after this call.
 bool is_last_use(const KernelContext& c) { return c.may_take(0) && c.data<Variant>(0)->value.use_count() == 1; }
 
-// The list of input 0 for a kernel that changes it where it is, and gives its memory out as output 0; null where
-// somebody reads it after the call. Lists of lists are not changed so: one could become its own element.
+// Returns the list at input 0 for changes in place, with its memory as output 0; null if the list has other users.
+// Lists of lists are never changed in place: one could become its own element.
 TensorList* list_to_change(KernelContext& c, const TensorList& list) {
   if (list.element_dtype() == kVariant || !is_last_use(c)) return nullptr;
   c.set_out(0, view_tensor(c.in(0), c.shape(0)));
@@ -37,7 +37,7 @@ const TensorList& list_of_type(const KernelContext& c) {
   return list;
 }
 
-// The shape that all elements have, as far as the list, input `spelled` and they themselves tell.
+// The common shape of all elements, as far as the list, input `spelled` and the elements tell it.
 PartialShape common_shape(const TensorList& list, std::span<const Tensor> elements, const Tensor& spelled) {
   PartialShape shape = merged_element_shape(list.element_shape(), spelled_element_shape(spelled));
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -57,12 +57,12 @@ Shape known_shape(const PartialShape& shape) {
   return Shape(shape);
 }
 
-// `found`, the list's element i, as an output: a handle of its own.
+// Returns `found`, element i of the list, as an output with a separate handle. An undefined element becomes zeros.
 Tensor as_output(const TensorList& list, Tensor found, int64_t i, const Tensor& spelled) {
   if (found.defined()) {
     expect_element_shape(found.shape(), spelled_element_shape(spelled), "element_shape");
     if (!exclusively_owned(found)) return view_tensor(found, found.shape());
-    // It was taken out of the list, and nobody else has seen the handle: a new identity is enough.
+    // The element was taken out of the list, and nobody else has the handle: it only needs a new id.
     found.impl()->id = next_tensor_id();
     found.impl()->literal = false;
     return found;
@@ -153,7 +153,7 @@ void run_stack(KernelContext& c) {
   if (wanted >= 0 && wanted != list.size()) {
     invalid("num_elements: expected the list's {}, got {}", list.size(), wanted);
   }
-  if (const Tensor rows = list.rows(); rows.defined()) {  // they are that already
+  if (const Tensor rows = list.rows(); rows.defined()) {  // the list is stored as stacked rows already
     SmallVector<int64_t, 8> dims(rows.shape().dims().begin(), rows.shape().dims().end());
     const Shape one(std::span<const int64_t>(dims.data() + 1, dims.size() - 1));
     expect_element_shape(one, spelled_element_shape(c.in(1)), "element_shape");
@@ -195,8 +195,7 @@ const CpuKernel from_tensor_kernel("TensorListFromTensor", dtypes::kAny, run_fro
 
 // ---- Arithmetic ----------------------------------------------------------------------------------------------------
 
-// While one lives, this thread computes with what lies so deep in lists and optionals: what does so calls itself for
-// each of them.
+// Limits the depth of nested lists and optionals that this thread computes with, since each level is a recursive call.
 class Nesting : DepthScope {
  public:
   Nesting() : DepthScope(depth(), 1000, "sums and zeros of lists") {}
@@ -251,7 +250,7 @@ OptionalValue sum_of_optionals(const KernelContext& c, const std::vector<const O
   for (size_t i = 0; i < first.components().size(); ++i) {
     std::vector<const Tensor*> parts;
     for (const OptionalValue* term : terms) parts.push_back(&term->components()[i]);
-    // Of what is no number there are no gradients, of which this is the sum: any will do.
+    // These types have no gradients, and sums of variants are sums of gradients: any of the terms will do.
     const DType type = parts[0]->dtype();
     sums.push_back(type == kBool || type == kString || type == kResource ? *parts[0] : sum_of(c, parts));
   }
@@ -272,7 +271,7 @@ RaggedValue sum_of_ragged(const KernelContext& c, const std::vector<const Ragged
   return {first.row_splits(), sum_of(c, values)};
 }
 
-// What nothing was put into (FakeParam) counts for nothing.
+// Undefined terms (from FakeParam) have no value, so the caller leaves them out; returns null if there are no terms.
 std::shared_ptr<VariantValue> sum_of_variants(const KernelContext& c, const std::vector<const Variant*>& terms) {
   if (terms.empty()) return nullptr;
   const Nesting deeper;
@@ -306,7 +305,7 @@ void run_add_n(KernelContext& c) {
 
 std::shared_ptr<VariantValue> zeros_like_variant(const Variant& variant);
 
-// The same tensor with zeros for elements. `i`: which one of a list, for an error.
+// Returns a tensor of the same shape with zero elements. `i`: its position in a list, for error messages.
 Tensor zeros_like_element(const Tensor& t, int64_t i) {
   if (t.dtype() != kVariant) {
     expect_zeros(t.dtype(), i);

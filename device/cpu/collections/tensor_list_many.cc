@@ -1,4 +1,4 @@
-// Several elements of lists at a time: gathered, scattered, joined and split.
+// Ops on several elements of lists: gather, scatter, concat and split.
 
 #include <algorithm>
 #include <memory>
@@ -31,7 +31,7 @@ Shape behind(int64_t first, const Shape& rows) {
   return Shape(dims);
 }
 
-// The slices of `tensor`.
+// The shape of a slice of `tensor`.
 Shape row_shape(const Tensor& tensor) { return Shape(tensor.shape().dims().subspan(1)); }
 
 void run_gather(KernelContext& c) {
@@ -54,7 +54,7 @@ void run_gather(KernelContext& c) {
   c.set_out(0, stacked(elements, list.element_dtype(), Shape(shape)));
 }
 
-// `size`: of the list at least.
+// `size`: the minimum size of the result.
 TensorList scattered(const TensorList& list, const Tensor& tensor, std::span<const int32_t> indices, int64_t size) {
   if (static_cast<int64_t>(indices.size()) != tensor.dim(0)) {
     invalid("indices: expected {} for as many slices, got {}", tensor.dim(0), indices.size());
@@ -169,7 +169,7 @@ TensorList concatenated(const TensorList& a, const TensorList& b) {
       .with_elements(elements);
 }
 
-// A list for each that is in input 0, of its shape: `make(list, number)`.
+// For each list in input 0 makes a list, make(list, i); the output has the shape of input 0.
 template <class Make>
 void give_lists(KernelContext& c, const Make& make) {
   const Tensor out = allocate_tensor(cpu_device(), kVariant, c.shape(0));

@@ -1,4 +1,4 @@
-// The plans of convolutions that are kept.
+// The cache of convolution plans.
 #include <list>
 #include <mutex>
 
@@ -20,7 +20,7 @@ class PlanCache {
         return plans_.front();
       }
     }
-    // Made without the lock: that takes milliseconds. Two threads may make the same.
+    // Made without holding the lock, since it takes milliseconds. Two threads may make the same plan.
     auto plan = std::make_shared<const ConvPlan>(kind, c);
     const std::lock_guard lock(mutex_);
     ++made_;

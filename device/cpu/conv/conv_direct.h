@@ -1,5 +1,5 @@
-// Convolutions and their gradients by their definition, for every size and type of number: what oneDNN is not asked
-// for. Channels of the output are the innermost loop, which is vectorised where they are the last dimension.
+// Convolutions and their gradients by definition, for every size and element type: the cases that oneDNN is not used
+// for. The innermost loop is over output channels; it is vectorised if they are the last dimension.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace panto::cpu {
 
-// Where the elements of images are.
+// The strides of an image tensor.
 struct ImageStrides {
   int64_t image, row, column, channel;
 
@@ -26,7 +26,7 @@ struct ImageStrides {
         channel(channels_first ? height * width : 1) {}
 };
 
-// Elements may be any type with + and *; signed integers are given as unsigned ones, which wrap.
+// T: any type with + and *. Use the unsigned type for signed integers, so that they wrap.
 template <class T>
 class DirectConvolution {
  public:
@@ -59,7 +59,7 @@ class DirectConvolution {
     });
   }
 
-  // `input` becomes the gradient. `turned` has room for a filter, whose two channels are swapped there.
+  // Writes the gradient to `input`. `turned` is scratch for a filter with its two channel dimensions swapped.
   void by_input(T* input, const T* filter, const T* output, T* turned) const {
     for (int64_t tap = 0; tap < c_.height.size * c_.width.size; ++tap) {
       const int64_t first = tap * group_in_ * c_.out_channels;
@@ -91,7 +91,7 @@ class DirectConvolution {
     return c.in_channels == c.groups && c.out_channels == c.groups && !c.channels_first();
   }
 
-  // `filter` becomes the gradient.
+  // Writes the gradient to `filter`.
   void by_filter(const T* input, T* filter, const T* output) const {
     if (is_channelwise(c_)) return channels_by_filter(input, filter, output);
     const int64_t rows = c_.height.size * c_.width.size * group_in_;
@@ -148,7 +148,8 @@ class DirectConvolution {
     }
   }
 
-  // body(row, column of the input, number of the filter's element) for the window at (y, x), without padding.
+  // Calls body(row, column of the input, index of the filter's element) for the elements of the window at (y, x) that
+  // are not padding.
   template <class Body>
   [[gnu::always_inline]] void for_window(int64_t y, int64_t x, const Body& body) const {
     const WindowAxis &h = c_.height, &w = c_.width;
@@ -159,12 +160,12 @@ class DirectConvolution {
     }
   }
 
-  // The position of the window whose element number i is at `at`; -1 if there is none.
+  // The position of the window whose element i lies at `at`; -1 if there is none.
   static int64_t window_at(const WindowAxis& a, int64_t at, int64_t i) {
     const int64_t begin = at + a.before - i * a.dilation;
     return begin < 0 || begin % a.stride != 0 || begin / a.stride >= a.output ? -1 : begin / a.stride;
   }
-  // body(y, x of a window, number of the filter's element) for all windows over an element of the input.
+  // Calls body(y, x of a window, index of the filter's element) for all windows that cover an element of the input.
   template <class Body>
   [[gnu::always_inline]] void for_windows_over(int64_t in_y, int64_t in_x, const Body& body) const {
     for (int64_t i = 0; i < c_.height.size; ++i) {
@@ -177,14 +178,14 @@ class DirectConvolution {
     }
   }
 
-  // Some channels of some rows of the output at a time, each part to sums of its own, which are added in order. How
-  // many parts there are depends on sizes only.
+  // Each task takes some channels of some rows of the output and adds to sums of its own; these are added in order
+  // afterwards. The number of parts depends on sizes only.
   void channels_by_filter(const T* input, T* filter, const T* output) const {
     constexpr int64_t kChannels = 64, kParts = 16;
     const int64_t channels = c_.in_channels, rows = c_.batch * c_.height.output;
     const int64_t taps = c_.height.size * c_.width.size, size = taps * channels;
     const int64_t blocks = ceil_div(channels, kChannels), parts = std::min(rows, ceil_div(kParts, blocks));
-    // Those of a block lie together, so that few of their addresses are a power of two apart.
+    // The sums of a block of channels lie together, so that few of their addresses are a power of two apart.
     std::vector<T> sums(static_cast<size_t>(parts * blocks * taps * kChannels));
     parallel_ranges(
         parts * blocks, work(),
@@ -218,7 +219,7 @@ class DirectConvolution {
     }
   }
 
-  // The gradient by the filter's row r: one of its elements and one input channel of each group.
+  // Computes row r of the filter's gradient: one tap of the window and one input channel of each group.
   [[gnu::always_inline]] void filter_row(const T* input, T* row, const T* output, int64_t r) const {
     const WindowAxis &h = c_.height, &w = c_.width;
     const int64_t tap = r / group_in_, channel = r % group_in_;

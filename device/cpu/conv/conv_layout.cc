@@ -7,12 +7,12 @@
 namespace panto::cpu {
 namespace {
 
-// Steps that nobody takes may be of any length: as short as makes no difference.
+// A stride beyond the end of the padded input is never taken; set it to the smallest value that is not taken either.
 int64_t stride_of(const WindowAxis& a) { return std::min(a.stride, a.input + a.before + padding_after(a) + 1); }
-// oneDNN counts the elements that are left out.
+// oneDNN's dilation counts the elements that are skipped.
 int64_t dilation_of(const WindowAxis& a) { return a.size > 1 ? a.dilation - 1 : 0; }
 
-// The sides that windows slide along, the first one first.
+// The spatial dimensions, outermost first.
 struct Sides {
   int count;
   const WindowAxis* axes[3];

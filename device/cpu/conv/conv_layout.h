@@ -1,4 +1,4 @@
-// Where the elements of a convolution's tensors lie, as oneDNN is told of it.
+// oneDNN's descriptions of a convolution's tensors.
 #pragma once
 
 #include <dnnl.h>
@@ -9,24 +9,24 @@
 
 namespace panto::cpu {
 
-// The numbers of each side, in order.
+// Window parameters, one number per spatial dimension.
 struct WindowNumbers {
   dnnl_dims_t strides, dilations, before, after;
 };
-// `before`, `after`: padding of the first side.
+// `before`, `after`: the padding of the first spatial dimension.
 WindowNumbers window_numbers(const PlannedConvolution& c, int64_t before, int64_t after);
 
-// The filter in our layout, [depth,] height, width, channels, output channels, or in that which oneDNN chooses; with
-// groups as its first dimension where there are several.
+// The filter in our layout ([depth,] height, width, channels, output channels) or in one that oneDNN chooses. Several
+// groups are an additional first dimension.
 dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, bool ours);
-// Of a tile's input or output: `count` images, `rows` positions of their first side.
+// A tile's input or output: `count` images, `rows` positions of the first spatial dimension.
 struct TileSize {
   bool input;
   int64_t count, rows;
 };
-// In our layout, in images that have `of` positions there.
+// In our layout, as part of images whose first spatial dimension has size `of`.
 dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, const TileSize& tile, int64_t of);
-// In that which oneDNN chooses.
+// In a layout that oneDNN chooses.
 dnnl_memory_desc_t chosen_tile_desc(const PlannedConvolution& c, const TileSize& tile);
 
 }  // namespace panto::cpu

@@ -10,17 +10,17 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int kGroup = 4;       // channels of one
+constexpr int kGroup = 4;       // channels per group
 constexpr int64_t kLanes = 16;  // of the widest vectors
-constexpr int kPixels = 6;      // that are summed at once: as many as registers hold beside the weights
+constexpr int kPixels = 6;      // summed at once: as many as fit the registers beside the weights
 
 template <int kBytes>
 using Floats = typename Vector<float, kBytes>::type;
 template <int kBytes>
 using LooseFloats = typename Vector<float, kBytes>::loose;
 
-// sum += in each group of lanes of `read` the one at `kAt` of it, times `weight`. By reference: vectors that are passed
-// by value have another place with other instruction sets.
+// In each group of four lanes: sum += (lane kAt of `read`) * weight. Vectors are passed by reference: the calling
+// convention for vectors by value depends on the instruction set.
 template <int kAt, class V>
 [[gnu::always_inline]] inline void add_spread(const V& read, const V& weight, V& sum) {
   if constexpr (sizeof(V) == 16) {
@@ -34,7 +34,7 @@ template <int kAt, class V>
   }
 }
 
-// What a row of the output is made of: the rows of the window that are in the image.
+// The rows of windows that lie in the image, for one row of the output.
 struct Window {
   const Convolution& c;
   const float* input;
@@ -46,8 +46,8 @@ struct Window {
   int64_t row_step() const { return c.height.dilation * c.width.input * pixel(); }
 };
 
-// kCount pixels of one vector of channels, from column x on; of their windows the taps [first, last) of each row are in
-// the image.
+// Computes kCount pixels of one vector of channels, from column x on. In each row of their windows the taps [first,
+// last) lie in the image.
 template <int kBytes, int kCount>
 [[gnu::always_inline]] inline void pixels(const Window& window, int64_t x, int64_t first, int64_t last, int64_t channel,
                                           float* to) {
@@ -82,7 +82,7 @@ template <int kBytes, int kCount>
   for (int p = 0; p < kCount; ++p) *reinterpret_cast<Loose*>(to + p * c.out_channels) = sum[p];
 }
 
-// A row of the output.
+// Computes a row of the output.
 template <int kBytes>
 [[gnu::always_inline]] inline void row(const Window& window, float* to) {
   const Convolution& c = window.c;

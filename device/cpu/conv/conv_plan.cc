@@ -16,18 +16,18 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 2 << 20;                  // multiplications of a tile, where there are enough
-constexpr int64_t kMaxTiles = 64;                       // however many processors there are; there are more where
-constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, in which nothing stops it
-constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,
+constexpr int64_t kTileWork = 2 << 20;                  // multiplications per tile, if there are enough
+constexpr int64_t kMaxTiles = 64;                       // whatever the number of processors; but more tiles if
+constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, since a tile cannot be cancelled
+constexpr int64_t kMaxFilterTiles = 16;                 // each of which has its own gradient of the filter,
 constexpr int64_t kMaxFilterBytes = int64_t{64} << 20;  // in no more memory than this
 constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again; of
                                            // planes one is enough
-constexpr int64_t kSmallWork = 16 * 1024;  // fewer multiplications are faster in a plain loop than oneDNN's entrance
-constexpr int64_t kBlockedWork = 190;      // multiplications for each element moved, from which blocks pay
+constexpr int64_t kSmallWork = 16 * 1024;  // for fewer multiplications a plain loop is faster than calling oneDNN
+constexpr int64_t kBlockedWork = 190;      // multiplications per element moved, from which on blocks pay
 constexpr int64_t kBlockedChannels = 16;
 constexpr int64_t kPackChannels = 64;         // output channels that are packed at a time
-constexpr int64_t kPackedAlone = 256 * 1024;  // bytes of a filter that one thread packs
+constexpr int64_t kPackedAlone = 256 * 1024;  // bytes of a filter up to which one thread packs it
 
 Tensor buffer(Device& device, size_t bytes) {
   return allocate_tensor(device, kUint8, Shape{checked_cast<int64_t>(bytes)});
@@ -35,9 +35,9 @@ Tensor buffer(Device& device, size_t bytes) {
 
 size_t size_of(const dnnl_memory_desc_t& desc) { return dnnl_memory_desc_get_size(&desc); }
 
-// Whether images are better laid out as oneDNN chooses than as they are.
+// Whether images should be copied to the layout that oneDNN chooses.
 bool blocked_layout(const PlannedConvolution& c) {
-  if (c.channels_first()) return true;  // there are hardly any primitives for it
+  if (c.channels_first()) return true;  // NCHW: hardly any primitives exist for it
   if (onednn_has_avx512()) return false;
   const int64_t window = c.depth.size * c.height.size * c.width.size;
   if (c.groups > 1 || window == 1 || std::min(c.in_channels, c.out_channels) < kBlockedChannels) return false;
@@ -46,29 +46,29 @@ bool blocked_layout(const PlannedConvolution& c) {
 
 }  // namespace
 
-// Rows of an image that go together. For gradients by input a band is of the input's rows, with those of the output
-// that they depend on, otherwise the other way round.
+// A band of rows of an image. For gradients by input it is a band of the input's rows, with the rows of the output that
+// they depend on; otherwise a band of the output's rows, with the rows of the input that they depend on.
 struct ConvPlan::Band {
   int64_t in_first, in_rows, out_first, out_rows;
   int64_t before, after;  // padding
 };
 
-// For tiles of one size.
+// The primitives for tiles of one size.
 struct ConvPlan::Primitives {
   DnnlPrimitive convolution;
-  dnnl_memory_desc_t in, out, filter;  // as it wants them
-  dnnl_memory_desc_t our_in, our_out;  // as they are
-  DnnlPrimitive copy_in, copy_out;     // between those; empty where they are the same
+  dnnl_memory_desc_t in, out, filter;  // the layouts that the primitive wants
+  dnnl_memory_desc_t our_in, our_out;  // the layouts of the tensors
+  DnnlPrimitive copy_in, copy_out;     // between those; empty if they are the same
 };
 
-// Between our layout of the filter and oneDNN's, some output channels at a time.
+// Copies between our layout of the filter and oneDNN's, some output channels at a time.
 struct ConvPlan::Packing {
   dnnl_memory_desc_t ours, packed;
   struct Part {
     dnnl_memory_desc_t ours, packed;
     DnnlPrimitive copy;
   };
-  std::vector<Part> parts;  // none where the layouts are the same
+  std::vector<Part> parts;  // empty if the layouts are the same
 };
 
 bool ConvPlan::fits(const PlannedConvolution& c) { return work_of(c) >= kSmallWork && fits_onednn(c); }
@@ -86,14 +86,15 @@ ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
   const bool blocked = blocked_layout(c);
   cut();
   make_primitives(blocked);
-  // oneDNN may have nothing better for some tiles with the filter laid out as the first one wants it, or for NHWC.
+  // oneDNN may have only its reference implementation for some tiles with the filter's layout of the first tile, or for
+  // NHWC. Then other tiles and layouts are tried.
   if (has_reference()) {
     keep_images_whole();
     make_primitives(blocked);
   }
   if (has_reference()) make_primitives(true);
   if (has_reference()) {
-    cut();  // so that threads can share it
+    cut();  // so that threads can share the work
     make_primitives(blocked);
   }
   make_packing();
@@ -128,13 +129,13 @@ void ConvPlan::cut_rows(int64_t bands) {
   bands_.clear();
   const bool by_input = kind_ == ConvKind::kByInput;
   const int64_t all = by_input ? a.input : a.output;
-  // Cuts between windows: of the input where a window begins.
+  // Cuts lie between windows: the input is cut where a window begins.
   const int64_t step = by_input ? a.stride : 1;
   const int64_t least = conv_.volumes ? 1 : kMinBandRows;
   const int64_t rows = ceil_div(std::max(ceil_div(all, bands), least), step) * step;
   const int64_t shift = by_input ? (step - a.before % step) % step : 0;  // of the first cut
   for (int64_t first = 0; first < all;) {
-    // A rest that is too short for a band goes to the one before.
+    // A rest that is too short for a band is added to the band before.
     int64_t last = first + rows + (first == 0 ? -((step - shift) % step) : 0);
     if (all - last < least) last = all;
     Band b{};
@@ -154,7 +155,7 @@ void ConvPlan::cut_rows(int64_t bands) {
     }
     b.after = std::max<int64_t>(0, (b.out_rows - 1) * a.stride + a.extent() - b.in_rows - b.before);
     if (b.in_rows <= 0 || b.out_rows <= 0 || b.before < 0) {
-      // Windows that leave rows out: nothing is cut.
+      // Windows skip some rows: do not cut.
       return bands_.assign(1, whole);
     }
     bands_.push_back(b);
@@ -167,7 +168,7 @@ bool ConvPlan::has_reference() const {
 }
 
 void ConvPlan::make_primitives(bool blocked) {
-  const OneThread scope;  // a primitive is made for a number of threads
+  const OneThread scope;  // oneDNN makes a primitive for a given number of threads
   const PlannedConvolution& c = conv_;
   const WindowAxis& side = c.first_side();
   variants_.clear();
@@ -182,7 +183,8 @@ void ConvPlan::make_primitives(bool blocked) {
       p->in = chosen_tile_desc(c, in);
       p->out = chosen_tile_desc(c, out);
     } else {
-      // A band is of one image, so that only the stride of images is another one.
+      // A band belongs to one image, so its tensors differ from dense ones only in the stride between images, which is
+      // unused.
       p->our_in = p->in = tile_desc(c, in, b.in_rows);
       p->our_out = p->out = tile_desc(c, out, b.out_rows);
     }
@@ -251,7 +253,7 @@ void ConvPlan::make_packing() {
     dnnl_memory_desc_t ours, packed;
     if (dnnl_memory_desc_init_submemory(&ours, &packing_->ours, dims, offsets) != dnnl_success ||
         dnnl_memory_desc_init_submemory(&packed, &packing_->packed, dims, offsets) != dnnl_success) {
-      // Not every layout has parts: all at once, then.
+      // Some layouts cannot be cut: copy all at once.
       packing_->parts.clear();
       add(packing_->ours, packing_->packed);
       break;
@@ -311,7 +313,7 @@ void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epi
   const int64_t plane = c.first_side().output * c.out_pixels(), channels = c.out_channels;
   const int64_t count = band.out_rows * c.out_pixels(), begin = band.out_first * c.out_pixels();
   if (!c.channels_first()) {
-    // A band is of one image: either way the tile's pixels are one after the other.
+    // A tile of several images has no bands, so the tile's pixels are contiguous in either case.
     const int64_t rows = (last - first - 1) * plane + count;
     return epilogue.finish_rows(output, (first * plane + begin) * channels, rows, 0, channels, channels);
   }
@@ -372,7 +374,7 @@ void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output
   }
 }
 
-// Adds the tiles' gradients, `count` floats each, to the first, in order.
+// Adds the tiles' gradients, `count` floats each, to the first one, in order.
 void ConvPlan::add_tiles(float* sums, int64_t count) const {
   parallel_ranges(count, count * tiles_ * static_cast<int64_t>(sizeof(float)), [&](int64_t begin, int64_t end) {
     multiversioned([&] {
@@ -392,7 +394,7 @@ void ConvPlan::run(float* input, float* filter, float* output, Device& device, c
     return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
   }
   const bool by_filter = kind_ == ConvKind::kByFilter;
-  // Each tile's gradient by filter, or the filter for all tiles. Packed ones may be larger: blocks are filled up.
+  // Each tile's gradient by filter, or the filter for all tiles. Packed filters may be larger, since blocks are padded.
   const auto packed_bytes = size_of(packing_->packed);
   const auto packed_count = static_cast<int64_t>(packed_bytes / sizeof(float));
   const bool packs = !packing_->parts.empty() && packed == nullptr;

@@ -1,20 +1,21 @@
-// Convolutions of floats and their gradients by oneDNN, of images and of volumes: how one is cut into tiles, each
-// computed on one thread, and the primitives for them.
+// Float convolutions of images and volumes, and their gradients, by oneDNN. A convolution is cut into tiles, each
+// computed on one thread by primitives made for its size.
 //
-// Left to itself oneDNN cuts gradients by filter by the number of threads, and so are their last bits. Here cuts depend
-// on sizes only. A tile is some images, or a band of rows of one image; each gradient by filter of a tile is a matrix
-// of its own, and they are added in order. Of volumes read planes for rows.
+// oneDNN's own threading cuts gradients by filter by the number of threads, which changes the last bits. Cuts here
+// depend on sizes only. A tile is some images, or a band of rows of one image (of planes, for volumes). Each tile's
+// gradient by filter is a separate matrix, and these are added in order.
 //
-// Layouts: with AVX-512 oneDNN works on NHWC images as they are. Without, images are laid out as it likes best (blocks
-// of channels) where that pays for copying a tile there and back, while it is in the cache; filters always are. 3x3, 64
-// to 64 channels, 56x56, copies included: on Zen 3 (AVX2) 2.6 ms an image in blocks, 3.3 ms as NHWC; with AVX-512, of
-// four images and with both gradients, 18 and 12 ms. 1x1, 64 to 256 channels, on Zen 3: 1.7 and 1.2 ms.
+// Layouts: with AVX-512 oneDNN works on NHWC images as they are. Without it, a tile is copied to oneDNN's preferred
+// layout (blocks of channels) and back, in the cache, if that pays; filters always are copied. 3x3, 64 to 64 channels,
+// 56x56, copies included: on Zen 3 (AVX2) 2.6 ms an image in blocks, 3.3 ms as NHWC; with AVX-512, of four images and
+// with both gradients, 18 and 12 ms. 1x1, 64 to 256 channels, on Zen 3: 1.7 and 1.2 ms.
 //
-// A constant filter is laid out once. Doing it in each run takes, of ResNet-50's convolutions that are no products, on
-// two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of 65x65 4 to 16 %, one 8 to 23 %.
+// A constant filter is laid out once. Doing so in each run would cost, as a share of the time of ResNet-50's
+// convolutions that are not products, on two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of
+// 65x65 4 to 16 %, one 8 to 23 %.
 //
-// Where a product of matrices does it better, ConvProduct does it; a gradient by images of few channels is
-// conv_small_channels.h's, a convolution of groups of four channels conv_narrow_groups.h's.
+// Three cases are computed elsewhere: those that are faster as a product of matrices (ConvProduct), gradients by images
+// of few channels (conv_small_channels.h), convolutions of groups of four channels (conv_narrow_groups.h).
 #pragma once
 
 #include <memory>
@@ -28,10 +29,10 @@
 
 namespace panto::cpu {
 
-// A constant filter as a plan reads it best.
+// A constant filter in the layout that a plan reads best.
 struct PackedFilter {
-  Tensor blocks;                               // of a plan of convolutions,
-  std::shared_ptr<const PackedFactor> matrix;  // or of products
+  Tensor blocks;                               // for convolutions, or
+  std::shared_ptr<const PackedFactor> matrix;  // for ConvProduct
 
   explicit operator bool() const { return blocks.defined() || matrix != nullptr; }
 };
@@ -39,9 +40,9 @@ struct PackedFilter {
 // Immutable; may be used by several threads at once.
 class ConvPlan {
  public:
-  // Whether sizes are those that oneDNN is asked for: neither tiny nor beyond what its 32-bit numbers hold.
+  // Whether oneDNN is used for these sizes: they are not tiny and fit its 32-bit numbers.
   static bool fits(const PlannedConvolution& c);
-  // Precondition: fits(c). Throws Internal or ResourceExhausted where oneDNN fails.
+  // Precondition: fits(c). Throws Internal or ResourceExhausted if oneDNN fails.
   ConvPlan(ConvKind kind, const PlannedConvolution& c);
   ~ConvPlan();
   ConvPlan(const ConvPlan&) = delete;
@@ -49,14 +50,14 @@ class ConvPlan {
 
   ConvKind kind() const { return kind_; }
   const PlannedConvolution& convolution() const { return conv_; }
-  // For runs to come with this filter; nothing where that is of no use. Not of a gradient by filter.
+  // Packs a filter for later runs; empty if packing does not help. Not for gradients by filter.
   PackedFilter pack(const Tensor& filter, Device& device) const;
-  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what pack()
-  // gave for this filter, or null. `epilogue`: of a forward convolution, or null; each tile is finished by it while the
-  // cache has it.
+  // Gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: the result of
+  // pack() for this filter, or null. `epilogue`: null except for forward convolutions; each tile is finished by it
+  // while the tile is in the cache.
   void run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed = nullptr,
            const BoundEpilogue* epilogue = nullptr) const;
-  // Whether a part of it is done by oneDNN's reference implementation, which is a thousand times slower: for tests.
+  // Whether a part uses oneDNN's reference implementation, which is a thousand times slower. For tests.
   PANTO_EXPORT bool has_reference() const;
 
  private:
@@ -78,20 +79,20 @@ class ConvPlan {
 
   ConvKind kind_;
   PlannedConvolution conv_;
-  bool few_channels_;                           // by gradient_by_few_channels, in place of all that follows
-  bool narrow_groups_;                          // by convolve_narrow_groups, as well
-  std::unique_ptr<const ConvProduct> product_;  // as well
-  int64_t images_ = 1;                          // of a tile; the last one may have fewer
+  bool few_channels_;   // computed by gradient_by_few_channels; the members below are unused then
+  bool narrow_groups_;  // computed by convolve_narrow_groups; likewise
+  std::unique_ptr<const ConvProduct> product_;  // computed as a product; likewise
+  int64_t images_ = 1;                          // per tile; the last one may have fewer
   int64_t tiles_ = 1;
-  std::vector<Band> bands_;                            // of rows; one where tiles are whole images
-  std::vector<std::unique_ptr<Primitives>> variants_;  // first those of `images_` images, by band, then the rest's
+  std::vector<Band> bands_;                            // of rows; one if tiles are whole images
+  std::vector<std::unique_ptr<Primitives>> variants_;  // for `images_` images, by band, then for the rest's
   struct Packing;
   std::unique_ptr<Packing> packing_;
 };
 
-// The plan for a convolution, from a cache that all threads share and that keeps the most recently used ones.
+// Returns the plan for a convolution, from a least-recently-used cache that all threads share.
 PANTO_EXPORT std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const PlannedConvolution& c);
-// Plans made so far: for tests.
+// How many plans were made so far. For tests.
 PANTO_EXPORT int64_t conv_plans_made();
 
 }  // namespace panto::cpu

@@ -11,9 +11,9 @@
 namespace panto::cpu {
 namespace {
 
-// It pays to make the matrix where the filter does not stay in the cache, and is read for few windows.
+// Making the matrix pays if the filter does not stay in the cache and is read for few windows.
 constexpr int64_t kFilter = 256 * 1024;  // elements
-constexpr int64_t kWindows = 4;          // for each of its columns
+constexpr int64_t kWindows = 4;          // per output channel
 
 int64_t windows_of(const Convolution& c) { return c.batch * c.height.output * c.width.output; }
 int64_t window_elements(const Convolution& c) { return c.height.size * c.width.size * c.in_channels; }
@@ -23,7 +23,7 @@ bool single_pixels(const Convolution& c) {
   return single(c.height) && single(c.width);
 }
 
-// Whether the images are the matrix of windows.
+// Whether the matrix of windows is the images themselves.
 bool images_serve(const Convolution& c) {
   return single_pixels(c) && c.height.output == c.height.input && c.width.output == c.width.input;
 }
@@ -90,7 +90,7 @@ void ConvProduct::scatter(const float* windows, float* images) const {
             float* to = images + row * c.width.input * channels;
             std::fill_n(to, c.width.input * channels, 0.f);
             for (int64_t i = 0; i < c.height.size; ++i) {
-              // The row of windows whose element `i` is here.
+              // The row of windows whose row `i` lies here.
               const int64_t shifted = row % rows + c.height.before - i * c.height.dilation;
               const int64_t y = shifted / c.height.stride;
               if (shifted < 0 || shifted % c.height.stride != 0 || y >= c.height.output) continue;

@@ -1,11 +1,12 @@
-// Convolutions of floats as products of matrices: a row for each window, in which its elements lie one after the other,
-// by the filter, which is such a matrix as it is.
+// Float convolutions as products of matrices: a matrix with one row per window, which holds the window's elements,
+// times the filter, which already is such a matrix.
 //
-// That matrix must be made, unless windows are single pixels without gaps: the images are it then. In return the filter
-// is used where it lies: oneDNN's convolutions copy it into a layout of theirs, and gradients by it back. That pays
-// where there are few windows for a large filter: in the last layers of a network. On two cores with AVX-512, four
-// images, 3x3, the convolution and both gradients, by products and by oneDNN: 3x3 with 512 channels 4 and 14 ms, 7x7
-// with 512 channels 17 and 26 ms, 14x14 with 256 channels 17 and 19 ms, but 9x9 with 128 channels 2 and 1.7 ms.
+// The window matrix must be built, unless windows are single pixels without gaps: then it is the images themselves. In
+// return the filter is used where it lies: oneDNN's convolutions copy it to a layout of their own, and gradients by
+// filter back. Products pay if there are few windows for a large filter: in the last layers of a network. On two cores
+// with AVX-512, four images, 3x3 windows, the convolution and both gradients, by products and by oneDNN: 3x3 with 512
+// channels 4 and 14 ms, 7x7 with 512 channels 17 and 26 ms, 14x14 with 256 channels 17 and 19 ms, but 9x9 with 128
+// channels 2 and 1.7 ms.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@ enum class ConvKind : uint8_t { kForward, kByInput, kByFilter };
 // Immutable; may be used by several threads at once.
 class ConvProduct {
  public:
-  // Whether it pays.
+  // Whether a product is faster than oneDNN's convolution.
   static bool fits(const Convolution& c);
   ConvProduct(ConvKind kind, const Convolution& c);
-  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what pack()
-  // gave for this filter, or null. `epilogue`: of a forward convolution, or null.
+  // Gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: the result of
+  // pack() for this filter, or null. `epilogue`: null except for forward convolutions.
   void run(float* input, float* filter, float* output, Device& device, const PackedFactor* packed,
            const BoundEpilogue* epilogue) const;
-  // The filter as run() reads it best; null where that is as it is.
+  // Packs the filter for run(); null if packing does not help.
   std::shared_ptr<const PackedFactor> pack(const Tensor& filter) const { return product_.pack(filter); }
 
  private:

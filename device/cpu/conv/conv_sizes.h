@@ -1,4 +1,4 @@
-// The sizes of a convolution of images or volumes, and which of them oneDNN takes.
+// The sizes of a convolution of images or volumes, and which sizes oneDNN can compute.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace panto::cpu {
 
-// Of images, or of volumes: of these `axes` say only where the channels are. Along its first side, the depth of a
-// volume and the height of an image, a convolution may be cut.
+// A convolution of images or of volumes. For volumes, `axes` tells only where the channels are. A convolution may be
+// cut into bands along its first side: the height of images, the depth of volumes.
 struct PlannedConvolution : Convolution {
   PlannedConvolution(const Convolution& c) : Convolution(c) {}  // NOLINT(google-explicit-constructor): one kind of it
-  // Where windows are one plane deep, of images: the planes.
+  // If windows are one plane deep, this becomes a convolution of images: the planes.
   PlannedConvolution(const VolumeConvolution& c);  // NOLINT(google-explicit-constructor): the other kind
 
   bool volumes = false;
@@ -32,11 +32,12 @@ int64_t filter_elements(const PlannedConvolution& c);
 // Multiplications, saturated.
 int64_t work_of(const PlannedConvolution& c);
 
-inline constexpr int64_t kLargestTile = 1 << 28;  // elements: their offsets fit 32 bits also in bytes
-// Whether its sizes are those that oneDNN takes: one image is no larger, and no window is nothing but padding.
+inline constexpr int64_t kLargestTile = 1 << 28;  // in elements: offsets fit 32 bits also in bytes
+// Whether oneDNN is used for these sizes: an image has fewer than kLargestTile elements, and no window covers padding
+// only.
 bool fits_onednn(const PlannedConvolution& c);
 
-// Positions after the last element that a window covers, as padding that oneDNN accepts.
+// How many positions behind the last element the windows cover, at least 0: the padding that oneDNN accepts.
 int64_t padding_after(const WindowAxis& a);
 
 }  // namespace panto::cpu

@@ -14,10 +14,10 @@ namespace panto::cpu {
 namespace {
 
 constexpr int64_t kFew = 4;
-constexpr int64_t kTurnedBytes = 256 * 1024;  // of turned rows: those that windows cover, in a second-level cache
-constexpr int64_t kTogether = 32;             // rows of the input; each thread's first needs several turned rows
-// Pixels of one channel that are summed at once; fewer channels take more, so that there are sums enough to hide how
-// long an addition takes.
+constexpr int64_t kTurnedBytes = 256 * 1024;  // of the transposed rows that a window covers; fits a second-level cache
+constexpr int64_t kTogether = 32;             // input rows per range; the first one transposes several rows
+// Pixels of one channel that are summed at once. Fewer channels take more pixels, so that there are enough sums to hide
+// the latency of additions.
 constexpr int64_t kMostPixels = 64;
 template <int kChannels>
 constexpr int kVectors = kChannels <= 2 ? 4 : 2;
@@ -26,7 +26,7 @@ struct Few {
   const Convolution& c;
   const float* output;
   std::vector<float> weights;  // by row of the window, output channel, column of the window, channel
-  int64_t left, length;        // of a turned row of one channel: zeros before the first pixel, and floats in all
+  int64_t left, length;        // of a transposed row of one channel: zeros before the first pixel, and all floats
 
   Few(const Convolution& c, const float* filter, const float* output) : c(c), output(output), left(left_of(c)) {
     length = length_of(c);
@@ -48,13 +48,13 @@ struct Few {
     return std::max(left_of(c) + c.width.output, c.width.extent() - 1 + pixels);
   }
 
-  // The turned rows that are kept: as many as a window covers.
+  // Transposed rows are kept in a ring of as many slots as a window covers rows.
   int64_t turned_row() const { return c.out_channels * length; }
   int64_t slot(int64_t y) const { return y % c.height.extent(); }
   int64_t turned_floats() const { return c.height.extent() * turned_row(); }
 };
 
-// InnerLoop `from` of the output, channel after channel.
+// Transposes row `from` of the output's gradient: channel after channel.
 [[gnu::always_inline]] inline void turn(const Few& f, const float* from, float* turned) {
   const int64_t channels = f.c.out_channels;
   int64_t x = 0;
@@ -66,13 +66,13 @@ struct Few {
   }
 }
 
-// A row of the window, for a row of the input: the turned row of the output that it reads, and its weights.
+// One row of the window, for a row of the input: the transposed row of the output that it reads, and its weights.
 struct Tap {
   const float* turned;
   const float* weights;
 };
 
-// `count` pixels of the input's gradient.
+// Computes `count` pixels of the input's gradient.
 template <int kBytes, int kChannels>
 [[gnu::always_inline]] inline void pixels(const Few& f, const SmallVector<Tap, 8>& taps, int64_t x, int64_t count,
                                           float* to) {
@@ -109,7 +109,7 @@ template <int kBytes, int kChannels>
   }
 }
 
-// Rows [begin, end) of all images.
+// Computes rows [begin, end) of all images.
 template <int kBytes, int kChannels>
 [[gnu::always_inline]] inline void rows(const Few& f, float* input, int64_t begin, int64_t end) {
   constexpr int64_t kAtOnce = kVectors<kChannels> * kBytes / 4;
@@ -118,7 +118,7 @@ template <int kBytes, int kChannels>
   const int64_t floats = f.turned_floats();
   auto* turned = static_cast<float*>(dnnl_scratchpad(static_cast<size_t>(floats) * sizeof(float)));
   std::fill_n(turned, floats, 0.F);
-  SmallVector<int64_t, 8> in_slot(static_cast<size_t>(h.extent()));  // rows of all outputs
+  SmallVector<int64_t, 8> in_slot(static_cast<size_t>(h.extent()));  // the row of all outputs that is in each slot
   std::fill(in_slot.begin(), in_slot.end(), int64_t{-1});
   for (int64_t r = begin; r < end; ++r) {
     const int64_t image = r / h.input, row = r % h.input;
@@ -184,7 +184,7 @@ void gradient_by_few_channels(const Convolution& c, float* input, const float* f
   const RowsFn run = by_channels[c.in_channels - 1];
   const Few few(c, filter, output);
   const int64_t rows = c.batch * c.height.input;
-  // Multiplications of vectors, in bytes that could be moved meanwhile.
+  // Multiplications, as vectors, in bytes that could be moved meanwhile.
   const double work = static_cast<double>(few.weights.size()) * static_cast<double>(c.width.input * rows) / 4;
   parallel_ranges(
       rows, static_cast<int64_t>(std::min(work, 0x1p62)),

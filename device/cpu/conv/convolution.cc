@@ -43,9 +43,8 @@ void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, floa
   c.channels_first() ? epilogue.finish_all(output, c.batch, pixels) : epilogue.finish_all(output, c.batch * pixels, 1);
 }
 
-// Whether a plan is made for it. oneDNN has nothing fast for gradients of single channels by filters wider than 3: of
-// 5x5 and one image of 28x28x240 its way takes 2.1 ms on one core with AVX2, ours 0.9; of 3x3 and 56x56x128 0.2 and
-// 0.9.
+// Whether a plan is used. oneDNN is slow for depthwise gradients by filters wider than 3: for 5x5 and one image of
+// 28x28x240 it takes 2.1 ms on one core with AVX2, ours 0.9; for 3x3 and 56x56x128 0.2 and 0.9.
 bool is_planned(ConvKind kind, const Convolution& c) {
   const bool several = c.groups > 1 && c.in_channels == c.groups && c.out_channels > c.groups;  // see by_copies
   const bool direct = kind == ConvKind::kByFilter && c.groups > 1 && c.width.size > 3 &&
@@ -53,7 +52,8 @@ bool is_planned(ConvKind kind, const Convolution& c) {
   return !several && !direct && ConvPlan::fits(c);
 }
 
-// Each pixel's channels, each `times` times in a row; or back, the sums of those. With channels first rows are planes.
+// Copies each channel of each pixel `times` times in a row; or, with kBack, sums the copies. Channels-first: copies
+// planes.
 template <bool kBack, class T>
 void copy_channels(const Convolution& c, T* one, T* many, int64_t times) {
   const int64_t pixels = c.height.input * c.width.input, inner = c.channels_first() ? pixels : 1;
@@ -86,13 +86,13 @@ void copy_channels(const Convolution& c, T* one, T* many, int64_t times) {
       1);
 }
 
-// `epilogue`: of a forward convolution, or null.
+// `epilogue`: null except for forward convolutions.
 template <class T>
 void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T* input, T* filter, T* output,
               int64_t filter_size, const cpu::BoundEpilogue* epilogue);
 
-// Each input channel by itself gives several: of as many copies of it each gives one. That is what vectors of channels
-// are fast at.
+// For depthwise convolutions with a multiplier: copies each input channel once per output channel, which makes it a
+// depthwise convolution without a multiplier. Vectors of channels are fast for those.
 template <class T>
 void by_copies(const KernelContext& call, ConvKind kind, const Convolution& c, T* input, T* filter, T* output,
                int64_t filter_size, const cpu::BoundEpilogue* epilogue) {
@@ -127,14 +127,14 @@ void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T*
   }
   convolve_directly(kind, c, input, filter, output, filter_size, device);
   if constexpr (std::is_same_v<T, float>) {
-    // Small, or far slower than another pass over it.
+    // The convolution is small, or far slower than another pass over its result.
     if (epilogue != nullptr) finish_whole(c, *epilogue, output);
   }
 }
 
-// One of the three: where input, filter and output of the convolution are among the call's tensors. kFused: what
-// follows them belongs to an epilogue. A depthwise filter [height, width, channels, multiplier] has its elements in the
-// order of one of as many groups, [height, width, 1, channels * multiplier].
+// The kernel of a convolution or one of its gradients. kFused: the following inputs belong to an epilogue. A depthwise
+// filter [height, width, channels, multiplier] has its elements in the order of a filter with one group per channel,
+// [height, width, 1, channels * multiplier].
 template <ConvKind kKind, bool kFused = false, FilterKind kFilterKind = FilterKind::kOfGroups>
 struct ConvolutionKernel {
   static constexpr int kInput = 0, kFilter = 1, kOutput = 2;
@@ -161,8 +161,8 @@ struct ConvolutionKernel {
     const int64_t n = c.out_numel(0);
     if (n == 0) return;
     const Convolution convolution = read(c, c.out_shape(0));
-    // Input, filter and output are at these places among the op's inputs; where the result's would be there is its
-    // shape. The kernel writes that one and reads the others.
+    // The places of input, filter and output among the op's inputs. In place of the tensor that the kernel writes, the
+    // op has its shape as an input. The kernel reads the other two.
     const int written = static_cast<int>(kKind == ConvKind::kForward   ? kOutput
                                          : kKind == ConvKind::kByInput ? kInput
                                                                        : kFilter);
@@ -176,7 +176,7 @@ struct ConvolutionKernel {
     std::optional<cpu::BoundEpilogue> epilogue;
     if constexpr (kFused) epilogue.emplace(c, convolution.out_channels);
     if (sizes[kInput] == 0 || sizes[kOutput] == 0) {
-      std::fill_n(static_cast<T*>(tensors[written]), n, T{});  // sums of nothing
+      std::fill_n(static_cast<T*>(tensors[written]), n, T{});  // empty sums
       if constexpr (kFused) finish_whole(convolution, *epilogue, static_cast<T*>(tensors[written]));
       return;
     }

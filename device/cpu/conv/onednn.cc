@@ -28,7 +28,7 @@ dnnl_engine_t dnnl_cpu_engine() {
   static dnnl_engine_t engine = [] {
     dnnl_engine_t made = nullptr;
     check_dnnl(dnnl_engine_create(&made, dnnl_cpu, 0), "engine");
-    return made;  // leaked on purpose: threads' streams refer to it until the end
+    return made;  // leaked on purpose: the streams of threads use it until the end
   }();
   return engine;
 }
@@ -61,7 +61,7 @@ void* dnnl_scratchpad(size_t bytes) {
 
 namespace {
 
-// Asks oneDNN to leave scratch memory to us.
+// Attributes that make oneDNN take scratch memory from us.
 class ScratchpadAttributes {
  public:
   ScratchpadAttributes() {

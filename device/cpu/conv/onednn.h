@@ -1,4 +1,4 @@
-// oneDNN's C interface, as far as it is used here: errors as ours, the engine, a stream for each thread.
+// The part of oneDNN's C interface that we use: errors translated to ours, the engine, a stream for each thread.
 #pragma once
 
 #include <dnnl.h>
@@ -20,15 +20,15 @@ inline void check_dnnl(dnnl_status_t status, const char* what) {
 }
 
 dnnl_engine_t dnnl_cpu_engine();
-// Whether it has primitives for AVX-512 here.
+// Whether oneDNN has primitives for AVX-512 on this machine.
 bool onednn_has_avx512();
-// Of the calling thread.
+// The calling thread's stream.
 dnnl_stream_t dnnl_cpu_stream();
-// `bytes` of memory of the calling thread's, aligned to 64; valid until the next call.
+// Returns `bytes` of scratch memory of the calling thread, aligned to 64; valid until the thread's next call.
 void* dnnl_scratchpad(size_t bytes);
 
-// A primitive that several threads may execute at once: its scratch memory is the executing thread's. It is made for
-// the number of threads that OpenMP tells the constructing thread: see OneThread. Empty until one is moved into it.
+// A primitive that several threads may execute at once: it uses the executing thread's scratch memory. It is made for
+// the number of threads that OpenMP reports to the constructing thread: see OneThread. Empty when default-constructed.
 class DnnlPrimitive {
  public:
   struct Argument {
@@ -38,7 +38,8 @@ class DnnlPrimitive {
   };
 
   DnnlPrimitive() = default;
-  // From an operation's description, dnnl_matmul_desc_t and its kin. `what` is for messages, and lives for ever.
+  // Makes a primitive from an operation descriptor (dnnl_matmul_desc_t and similar). `what` appears in messages and
+  // must outlive all primitives.
   DnnlPrimitive(const_dnnl_op_desc_t op, const char* what);
   // A copy from one layout to another.
   static DnnlPrimitive reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
@@ -50,13 +51,13 @@ class DnnlPrimitive {
   ~DnnlPrimitive();
 
   explicit operator bool() const { return primitive_ != nullptr; }
-  // The layout that it wants or gives: dnnl_query_src_md and its kin.
+  // The layout of an operand (dnnl_query_src_md and similar).
   dnnl_memory_desc_t desc(dnnl_query_t what) const;
   // The name of the algorithm.
   std::string_view implementation() const;
-  // Whether oneDNN has nothing better for it than its reference implementation.
+  // Whether oneDNN has only its reference implementation for this primitive.
   bool is_reference() const { return implementation().starts_with("ref"); }
-  // At most 4 arguments. On the calling thread's stream.
+  // Runs on the calling thread's stream. At most 4 arguments.
   void run(std::initializer_list<Argument> arguments) const;
 
  private:
@@ -72,11 +73,11 @@ class DnnlPrimitive {
   const char* what_ = "";
 };
 
-// A memory object around bytes of somebody else's, for one execution.
+// A oneDNN memory object around bytes that it does not own, for one execution.
 class DnnlMemory {
  public:
   DnnlMemory(const dnnl_memory_desc_t& desc, const void* data) {
-    // oneDNN writes to what a primitive declares as output only.
+    // The const_cast is safe: oneDNN writes only to arguments that a primitive declares as outputs.
     check_dnnl(dnnl_memory_create(&memory_, &desc, dnnl_cpu_engine(), const_cast<void*>(data)), "memory");  // NOLINT
   }
   ~DnnlMemory() { dnnl_memory_destroy(memory_); }

@@ -1,4 +1,4 @@
-// What is done once for the runs of a convolution in a plan.
+// The state of a prepared convolution: its plan and its packed filter.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct PreparedConvolution final : KernelState {
 
   int64_t bytes() const noexcept override { return filter.bytes(); }
 
-  // Whether all sizes are known before the call runs.
+  // Whether all sizes are known when the call is prepared.
   static bool is_possible(const KernelContext& c) {
     for (int i = 0; i < c.num_inputs(); ++i) {
       if (!c.in(i).partial_shape().fully_known()) return false;
@@ -24,7 +24,7 @@ struct PreparedConvolution final : KernelState {
     return c.spec(0).shape.fully_known();
   }
 
-  // Input 1 is the filter, or its shape if its gradient is asked for.
+  // Input 1 is the filter, or its shape for the gradient by filter.
   static std::shared_ptr<KernelState> make(const KernelContext& c, std::shared_ptr<const ConvPlan> plan) {
     auto prepared = std::make_shared<PreparedConvolution>();
     prepared->plan = std::move(plan);

@@ -1,9 +1,9 @@
 // Kernels of Conv3D and its gradients.
 //
-// Floats go to oneDNN (conv_plan.h) where that is faster. All others are products of matrices: a row for each window,
-// in which its elements lie one after the other, by the filter, which is such a matrix as it is. Rows are made for some
-// rows of windows at a time, so that they stay in the cache; how many depends on sizes only. Volumes with channels
-// first are turned.
+// Floats use oneDNN (conv_plan.h) where it is faster. All others are products of matrices: a matrix with one row per
+// window, which holds the window's elements, times the filter, which already is such a matrix. The matrix is built for
+// some rows of the output at a time, to stay in the cache; how many depends on sizes only. Channels-first volumes are
+// transposed.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -29,9 +29,9 @@ namespace {
 using cpu::ConvKind;
 using cpu::GemmSize;
 
-constexpr int64_t kRowBytes = int64_t{4} << 20;  // of windows that are laid out at a time
+constexpr int64_t kRowBytes = int64_t{4} << 20;  // of windows that are gathered at a time
 constexpr int64_t kLargeFilter = 256 * 1024;     // elements,
-constexpr int64_t kFewWindows = 4;               // for each of its columns
+constexpr int64_t kFewWindows = 4;               // windows per output channel
 constexpr int64_t kFewChannels = 8;
 
 template <class T>
@@ -48,7 +48,7 @@ class VolumeProduct {
     each_ = std::clamp<int64_t>(kRowBytes / row_bytes, 1, rows_);
   }
 
-  // All of them with channels last. The gradients write `input` (its gradient) or `filter` and read the others.
+  // All tensors have channels last. Gradients write `input` (its gradient) or `filter` and read the others.
   void run(T* input, T* filter, T* output) const {
     const Tensor made = allocate_tensor(device_, dtype_of<T>, Shape{each_ * c_.width.output, elements_});
     T* windows = mutable_data<T>(made);
@@ -101,7 +101,7 @@ class VolumeProduct {
     for (int64_t k = 0; k < n; ++k) sums[k] += more[k];
   }
 
-  // The windows of rows [first, first + count) of the output, of all depths and volumes.
+  // Gathers the windows of rows [first, first + count) of the output, counted over all depths and volumes.
   void gather(int64_t first, int64_t count, const T* input, T* windows) const {
     const WindowAxis &d = c_.depth, &h = c_.height, &w = c_.width;
     const int64_t channels = c_.in_channels;
@@ -141,13 +141,13 @@ class VolumeProduct {
         1);
   }
 
-  // The position of the window whose element number i is at `at`; -1 if there is none.
+  // The position of the window whose element i lies at `at`; -1 if there is none.
   static int64_t window_at(const WindowAxis& a, int64_t at, int64_t i) {
     const int64_t begin = at + a.before - i * a.dilation;
     return begin < 0 || begin % a.stride != 0 || begin / a.stride >= a.output ? -1 : begin / a.stride;
   }
 
-  // Adds what these windows hold to the input. Each row of it is summed by one thread, in order.
+  // Adds these windows to the input's gradient. Each of its rows is summed by one thread, in order.
   void scatter(int64_t first, int64_t count, const T* windows, T* input) const {
     const WindowAxis &d = c_.depth, &h = c_.height, &w = c_.width;
     const int64_t channels = c_.in_channels, in_rows = d.input * h.input, out_rows = d.output * h.output;
@@ -188,12 +188,12 @@ class VolumeProduct {
   const ConvKind kind_;
   const VolumeConvolution c_;
   Device& device_;
-  const int64_t elements_;  // of a window
-  const int64_t rows_;      // of the output, of all depths and volumes
-  int64_t each_;            // of these at a time
+  const int64_t elements_;  // per window
+  const int64_t rows_;      // of the output, over all depths and volumes
+  int64_t each_;            // rows at a time
 };
 
-// [batch, channels, positions] as [batch, positions, channels], or back.
+// Transposes [batch, channels, positions] to [batch, positions, channels], or back.
 template <class T>
 void turn(const T* from, int64_t batch, int64_t rows, int64_t columns, T* to) {
   const int64_t n = rows * columns;
@@ -209,11 +209,12 @@ void turn(const T* from, int64_t batch, int64_t rows, int64_t columns, T* to) {
       1);
 }
 
-// Whether a convolution of volumes is faster by oneDNN, in which vectors are of channels. It copies the filter, which
-// takes its time where there are few windows; and it is asked for whole planes, which must be enough for all
-// processors. Times by products and by oneDNN, of 3x3x3 windows and one 8x28x28 volume with 64 channels, on one Zen 4
-// core: 15.2 and 10.9 ms, its gradients 17.8 and 11.6, 15.5 and 12.0 ms; of 3 channels, 16x64x64 to 32, 6.9 and 3.3 ms,
-// by the input 13.3 and 100. With AVX2 alone gradients by the filter take 16 and 23 ms, steps of two 7.7 and 11.6 ms.
+// Whether oneDNN, whose vectors hold channels, is faster for a convolution of volumes. It copies the filter, which
+// costs time if there are few windows; and it is given whole planes, of which there must be enough for all processors.
+// Times by products and by oneDNN, of 3x3x3 windows and one 8x28x28 volume with 64 channels, on one Zen 4 core: 15.2
+// and 10.9 ms, its gradients 17.8 and 11.6, 15.5 and 12.0 ms; of 3 channels, 16x64x64 to 32, 6.9 and 3.3 ms, by the
+// input 13.3 and 100. With AVX2 only, gradients by the filter take 16 and 23 ms, convolutions with stride two 7.7 and
+// 11.6 ms.
 bool suits_onednn(ConvKind kind, const cpu::PlannedConvolution& c) {
   const int64_t windows = c.batch * c.depth.output * c.out_pixels();
   if (cpu::filter_elements(c) >= kLargeFilter && windows <= kFewWindows * c.out_channels) return false;
@@ -222,11 +223,11 @@ bool suits_onednn(ConvKind kind, const cpu::PlannedConvolution& c) {
   if (kind == ConvKind::kByInput && few_channels) return false;
   if (cpu::onednn_has_avx512()) return true;
   if (kind == ConvKind::kByFilter && !few_channels) return false;
-  if (c.channels_first()) return true;  // products would be of turned volumes
+  if (c.channels_first()) return true;  // products would need transposed volumes
   return c.depth.stride * c.height.stride * c.width.stride == 1 && c.height.size * c.width.size > 1;
 }
 
-// Null where products are to be made.
+// Returns null if products are faster.
 std::shared_ptr<const cpu::ConvPlan> plan_of(ConvKind kind, const cpu::PlannedConvolution& c) {
   if (!cpu::ConvPlan::fits(c) || (c.volumes && !suits_onednn(kind, c))) return nullptr;
   auto plan = cpu::cached_conv_plan(kind, c);
@@ -250,7 +251,7 @@ struct VolumeKernel {
     return nullptr;
   }
 
-  // Whether it was done.
+  // Returns whether a plan computed it.
   static bool run_planned(const KernelContext& call, const VolumeConvolution& volumes, float* input, float* filter,
                           float* output) {
     const cpu::PlannedConvolution c = volumes;
@@ -274,7 +275,7 @@ struct VolumeKernel {
     for (int i = 0; i < 3; ++i) data[i] = static_cast<T*>(i == kWritten ? c.out(0).impl()->data : c.in(i).impl()->data);
     const int64_t in_size = kWritten == 0 ? n : c.numel(0), out_size = kWritten == 2 ? n : c.numel(2);
     if (in_size == 0 || out_size == 0) {
-      std::fill_n(data[kWritten], n, T{});  // sums of nothing
+      std::fill_n(data[kWritten], n, T{});  // empty sums
       return;
     }
     if constexpr (std::is_same_v<T, float>) {

@@ -1,4 +1,4 @@
-// What kernels of datasets read of their calls.
+// Reading the arguments of dataset ops' calls.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace panto {
 
-// Arguments of a call by their position in the signature, whatever lists stand before them.
+// Reads arguments by their position in the signature; list arguments before them do not change the position.
 class DatasetArguments {
  public:
   explicit DatasetArguments(const KernelContext& c) : c_(c) {}
@@ -28,10 +28,10 @@ class DatasetArguments {
   int64_t integer(int arg) const { return *data<int64_t>(arg, "an int64 scalar"); }
   bool flag(int arg) const { return *data<bool>(arg, "a bool scalar"); }
   const std::string& text(int arg) const { return *data<std::string>(arg, "a string scalar"); }
-  // A scalar or a vector.
+  // For a scalar or a vector.
   std::vector<std::string> texts(int arg) const { return values<std::string>(arg); }
   std::vector<int64_t> integers(int arg) const { return values<int64_t>(arg); }
-  // Of a list. Handles of their own, for those who keep them.
+  // For a list. The tensors are handles of their own, which the caller may keep.
   std::vector<Tensor> tensors(int arg) const {
     std::vector<Tensor> all;
     const auto [first, last] = c_.list(arg);
@@ -44,14 +44,14 @@ class DatasetArguments {
     return all;
   }
 
-  // What the op says of its elements.
+  // The types and shapes of the dataset's elements, from the op's attributes.
   ElementSpec spec(AttrName types = "output_types", AttrName shapes = "output_shapes") const {
     const std::span<const DType> t = c_.types(types);
     const AttrSlot& slot = c_.slot(shapes);
     const auto* first = static_cast<const PartialShape*>(slot.p);
     return {{t.begin(), t.end()}, {first, first + slot.n}};
   }
-  // The function of an attribute with what argument `captured` lists, called with `types`.
+  // The function of attribute `name`, with the captured tensors of list argument `captured`; it is called with `types`.
   datasets::DatasetFunction function(AttrName name, int captured, const std::vector<DType>& types) const {
     return {c_.function(name), tensors(captured), types};
   }
@@ -81,7 +81,7 @@ inline std::vector<DType> joined_types(std::vector<DType> a, const std::vector<D
   return a;
 }
 
-// The words of a Philox stream, as TensorFlow's datasets draw them.
+// Returns a generator of the words of a Philox stream, in the order of TensorFlow's datasets.
 inline datasets::RandomWords philox_words(datasets::Seeds seeds) {
   return
       [stream = philox::Stream{seeds.first, 0, seeds.second}, block = philox::Words{}, used = uint64_t{0}]() mutable {
@@ -89,10 +89,10 @@ inline datasets::RandomWords philox_words(datasets::Seeds seeds) {
         return block.w[used++ % 4];
       };
 }
-// Two numbers; both 0: some that nobody knows.
+// The two seeds; if both are 0, random ones.
 datasets::Seeds given_seeds(int64_t seed, int64_t seed2);
 
-// Iterators, caches and generators live as long as their last handle: what TensorFlow has for their end says nothing.
+// Iterators, caches and generators live as long as their last handle, so TensorFlow's deleter tensor holds nothing.
 inline Tensor deleter_tensor() { return allocate_tensor(cpu_device(), kVariant, Shape{}); }
 
 inline void give_dataset(KernelContext& c, DatasetHandle dataset) { c.set_out(0, dataset_tensor(std::move(dataset))); }

@@ -1,4 +1,4 @@
-// Kernels of CSVDataset: the records of CSV files (RFC 4180), as TensorFlow divides them.
+// CSVDataset: reads the records of CSV files (RFC 4180), with TensorFlow's rules.
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -24,11 +24,11 @@ struct CsvForm {
   bool header = false, quotes = true;
   char delimiter = ',';
   std::string missing;
-  std::vector<int64_t> columns, left_out;  // in ascending order; none: all, none
-  std::vector<Tensor> defaults;            // of as many elements as there are defaults: 0 or 1
+  std::vector<int64_t> columns, left_out;  // in ascending order; empty: all, none
+  std::vector<Tensor> defaults;            // each has 0 or 1 elements
 };
 
-// What a field that is wanted becomes.
+// Converts a selected field to its component of the element.
 Tensor field_tensor(const CsvForm& form, size_t k, std::string field) {
   const Tensor& usual = form.defaults[k];
   const bool missing = field.empty() || field == form.missing;
@@ -50,7 +50,7 @@ Tensor field_tensor(const CsvForm& form, size_t k, std::string field) {
   return t;
 }
 
-// The records of one file.
+// Reads the records of one file.
 class CsvFile {
  public:
   CsvFile(const CsvForm& form, const std::string& path) : form_(form), file_(path, form.compression) {
@@ -59,7 +59,7 @@ class CsvFile {
     if (!read(nothing, true)) invalid("file '{}': expected a header, got none", path);
   }
 
-  // False at the end. Where it throws, the record is behind us.
+  // Reads a record. Returns false at the end of the file. If it throws, the record has been consumed.
   bool read(ElementTensors& element, bool pass_over = false) {
     if (at_end()) return false;
     std::exception_ptr fault;
@@ -96,7 +96,7 @@ class CsvFile {
   }
 
  private:
-  // A field that is none, and whether it was its record's last one.
+  // Thrown for a malformed field; `last`: whether it was the last field of its record.
   struct FaultInField {
     std::exception_ptr fault;
     bool last;
@@ -108,12 +108,12 @@ class CsvFile {
     file_.read(1 << 16, ahead_);
     return ahead_.empty();
   }
-  // Behind a line's end, of which this was the first character.
+  // Consumes the rest of a line end, whose first character was `first`.
   void end_line(char first) {
     if (first == '\r' && !at_end() && ahead_[at_] == '\n') ++at_;
   }
 
-  // Whether it was the last one of its record.
+  // Reads a field. Returns whether it was the last field of its record.
   bool read_field(std::string& field) {
     if (at_end()) return true;
     return form_.quotes && ahead_[at_] == '"' ? read_quoted(field) : read_plain(field);
@@ -184,7 +184,7 @@ DatasetHandle csv_dataset(CsvForm form, ElementSpec spec) {
                             for (;;) {
                               if (file == nullptr) {
                                 if (at == form.files.size()) return false;
-                                const std::string& path = form.files[at++];  // one that fails is behind us
+                                const std::string& path = form.files[at++];  // skips a file that fails
                                 expect_graph_files_allowed(path);
                                 file = std::make_shared<CsvFile>(form, path);
                               }

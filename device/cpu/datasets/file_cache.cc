@@ -12,7 +12,7 @@
 namespace panto::datasets {
 namespace {
 
-// Names in the order of the elements, up to ten millions of them.
+// Names sort in the order of the elements, for up to ten million elements.
 std::string name_of(int64_t element, size_t component, size_t components) {
   const size_t width = fmt::format("{}", components - 1).size();
   return fmt::format("{:>7}_{:>{}}", element, component, width);

@@ -1,4 +1,4 @@
-// Elements of a dataset in a file.
+// A dataset whose elements are cached in a file.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace panto::datasets {
 
-// The elements, which a pass that comes to its end writes, as a whole or not at all, as checkpoint `prefix`: component
-// k of element i under the name that TensorFlow gives it there. Passes that begin when it is there read them. Throws
-// InvalidArgument for elements without values, and what writing and reading checkpoints throws.
+// A pass that reaches the end of `input` writes all elements as checkpoint `prefix`, completely or not at all:
+// component k of element i under TensorFlow's name for it. Passes that begin when the checkpoint exists read it
+// instead. Throws InvalidArgument for elements without values, and the errors of writing and reading checkpoints.
 DatasetHandle file_cache_dataset(DatasetHandle input, std::string prefix, ElementSpec spec);
 
 }  // namespace panto::datasets

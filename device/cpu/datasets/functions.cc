@@ -1,4 +1,4 @@
-// Kernels of the datasets that call functions with their elements.
+// Kernels of datasets that call functions for their elements.
 #include <algorithm>
 
 #include "panto/device/cpu/datasets/arguments.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace datasets;
 
-// Of what TensorFlow chooses (-1): as many as there are threads.
+// The cycle length; -1, which leaves the choice to us, gives the number of threads.
 int64_t chosen(int64_t cycle) { return cycle == -1 ? std::max(1, num_threads()) : cycle; }
 
 void run_map(KernelContext& c) {
@@ -20,7 +20,7 @@ void run_map(KernelContext& c) {
   DatasetFunction f = a.function("f", 1, input->spec().types);
   give_dataset(c, map_dataset(c.op().name(), std::move(input), std::move(f), c.flag("preserve_cardinality"), a.spec()));
 }
-// `calls`: how many at a time.
+// `calls`: the number of concurrent calls.
 DatasetHandle parallel_map(KernelContext& c, int64_t calls, bool ordered, ElementSpec spec) {
   const DatasetArguments a(c);
   DatasetHandle input = a.dataset();
@@ -70,19 +70,21 @@ void give_interleaved(KernelContext& c, const DatasetArguments& a, InterleaveOpt
   DatasetFunction f = a.function("f", 1, input->spec().types);
   options.cycle = chosen(a.integer(2));
   options.block = a.integer(3);
-  // What nobody says: so many that a turn's elements are ready while those of the one before are taken.
+  // By default the buffer holds two blocks: the elements of the next turn are computed while those of this turn are
+  // taken.
   if (options.buffer == -1) options.buffer = 2 * std::max<int64_t>(options.block, 1);
   give_dataset(c, interleave_dataset(c.op().name(), std::move(input), std::move(f), options, a.spec()));
 }
 void run_interleave(KernelContext& c) { give_interleaved(c, DatasetArguments(c), {}); }
-// Each of the datasets is read by a thread; `buffer`: the input that says how many elements it keeps ready.
+// Each of the interleaved datasets is read by its own thread. `buffer`: the input with the number of elements that a
+// thread buffers.
 void run_interleave_of_threads(KernelContext& c, int buffer) {
   const DatasetArguments a(c);
   give_interleaved(c, a, {.threads = chosen(a.integer(2)), .buffer = a.integer(buffer)});
 }
 void run_parallel_interleave(KernelContext& c) { run_interleave_of_threads(c, 5); }
 void run_legacy_interleave(KernelContext& c) { run_interleave_of_threads(c, 4); }
-// `calls`: the input that says how many threads there are.
+// `calls`: the input with the number of threads.
 void run_interleave_of_calls(KernelContext& c, int calls, int64_t buffer) {
   const DatasetArguments a(c);
   const int64_t threads = a.integer(calls);

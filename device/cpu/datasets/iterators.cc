@@ -1,4 +1,4 @@
-// Kernels of iterators, and of what goes over a dataset in one call.
+// Kernels of iterators, and of ops that iterate over a whole dataset in one call.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ void give(KernelContext& c, const ElementTensors& element) {
   for (size_t k = 0; k < element.size(); ++k) c.set_out(static_cast<int>(k), shared_tensor(element[k]));
 }
 
-// ---- Making them ---------------------------------------------------------------------------------------------------
+// ---- Creating iterators --------------------------------------------------------------------------------------------
 
 void run_declared(KernelContext& c) {
   const ElementSpec spec = DatasetArguments(c).spec();
@@ -101,7 +101,7 @@ void run_deserialize(KernelContext& c) {
 
 void run_device(KernelContext& c) {
   iterator_of(c.in(0));
-  *c.out_data<std::string>(0) = "/job:localhost/replica:0/task:0/device:CPU:0";  // as TensorFlow spells it
+  *c.out_data<std::string>(0) = "/job:localhost/replica:0/task:0/device:CPU:0";  // in TensorFlow's spelling
 }
 
 // ---- Whole passes --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Kernels of the datasets that parse Examples.
+// Kernels of datasets that parse Example protos.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -19,13 +19,13 @@ using namespace datasets;
 
 constexpr uint32_t kFeatures = 1;
 
-// What is parsed of each batch of records. Owns all of it: passes outlive the call.
+// The features to parse from each batch of records. It owns all its data, since iterators outlive the call.
 struct Wanted {
-  std::vector<std::string> keys;  // sparse ones, dense ones, ragged ones
+  std::vector<std::string> keys;  // of sparse, then dense, then ragged features
   std::vector<DType> sparse_types, ragged_types, split_types;
   std::vector<PartialShape> shapes;
   std::vector<Tensor> defaults;
-  std::vector<size_t> order;  // of the components: those of keys in ascending order
+  std::vector<size_t> order;  // of the components: by ascending key
 
   ElementTensors parse(const ElementTensors& element) const {
     const Tensor& serialized = component_of(element, 0);
@@ -39,7 +39,7 @@ struct Wanted {
     ElementTensors parsed;
     for (const size_t k : order) {
       const cpu::FeatureColumn column = table.column(k);
-      const size_t ragged = sparse_types.size() + shapes.size();  // the first of these
+      const size_t ragged = sparse_types.size() + shapes.size();  // index of the first ragged feature
       if (k >= ragged) {
         cpu::RaggedParts parts = cpu::parse_ragged(column, ragged_types[k - ragged], split_types[k - ragged], Shape{0});
         parsed.push_back(ragged_tensor(RaggedValue({std::move(parts.splits)}, std::move(parts.values))));

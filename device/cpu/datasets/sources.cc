@@ -1,4 +1,4 @@
-// Kernels of the datasets that call no function.
+// Kernels of datasets that call no function.
 #include <random>
 
 #include "panto/device/cpu/datasets/arguments.h"
@@ -139,7 +139,7 @@ void run_batch_size(KernelContext& c) { *c.out_data<int64_t>(0) = dataset_of(c.i
 std::shared_ptr<SeedGenerator> seed_generator(int64_t seed, int64_t seed2, bool passes_differ) {
   return std::make_shared<SeedGenerator>(given_seeds(seed, seed2), passes_differ, philox_words);
 }
-// Who made the graph may have left the generator out (DummySeedGenerator).
+// Returns the seed generator; null for a DummySeedGenerator, which the graph has if the generator was left out.
 std::shared_ptr<SeedGenerator> generator_in(const Tensor& handle) {
   if (handle.dtype() != kResource || handle.numel() != 1)
     invalid("seed_generator: expected a resource scalar, got another tensor");
@@ -197,14 +197,14 @@ void run_random_seed_generator(KernelContext& c) {
   c.set_out(1, deleter_tensor());
 }
 
-// A resource that says that there is none.
+// A placeholder resource: there is no generator or cache.
 class Nothing final : public Resource {
  public:
   Nothing() : Resource("", "") {}
   std::string_view kind() const noexcept override { return "nothing"; }
 };
 void run_dummy(KernelContext& c) { c.set_out(0, resource_tensor(std::make_shared<Nothing>())); }
-// The last handle to go lets go of what it refers to.
+// Does nothing: the resource is freed with its last handle.
 void run_delete(KernelContext&) {}
 
 class CacheResource final : public Resource {

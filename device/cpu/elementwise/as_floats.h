@@ -1,5 +1,5 @@
-// Tensors of 16-bit floating types as floats, for the time of a call: how kernels compute with what the processor has
-// no arithmetic for.
+// Copies of 16-bit floating-point tensors as float32, for the duration of a call: the processor has no 16-bit
+// arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace panto::cpu {
 
-// Each element of `from`, of another type. Halves become the nearest, ties to even.
+// Converts n elements. Conversion to a 16-bit type rounds to nearest, ties to even.
 template <class From, class To>
 void convert_elements(const From* from, To* to, int64_t n) {
   const InnerLoopFn loop = cast_inner_loop(dtype_of<To>, dtype_of<From>);
@@ -23,7 +23,7 @@ void convert_elements(const From* from, To* to, int64_t n) {
   });
 }
 
-// A tensor of the type `As` with the elements of `t`, which are of type T. Throws ResourceExhausted.
+// Returns a copy of `t`, of element type T, with element type `As`. Throws ResourceExhausted.
 template <class T, class As = float>
 Tensor widened(const Tensor& t, Device& device) {
   Tensor made = allocate_tensor(device, dtype_of<As>, t.shape());
@@ -35,12 +35,12 @@ Tensor widened(const Tensor& t, Device& device) {
 template <class T>
 class AsFloats {
  public:
-  // n floats: those that stand in `data`, or undefined ones where it is null. Throws ResourceExhausted.
+  // n floats: converted from `data`, or uninitialised if it is null. Throws ResourceExhausted.
   AsFloats(const T* data, int64_t n, Device& device) : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
     if (data != nullptr) convert_elements(data, this->data(), n_);
   }
   float* data() const { return mutable_data<float>(floats_); }
-  // Each to the nearest T, ties to even.
+  // Rounds the floats to T: to nearest, ties to even.
   void write(T* data) const { convert_elements(static_cast<const float*>(this->data()), data, n_); }
 
  private:

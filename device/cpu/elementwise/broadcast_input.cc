@@ -6,8 +6,8 @@
 namespace panto::cpu {
 namespace {
 
-// `n` times the element at `from`. Of a size that is known where this is compiled: a call of memcpy for each took more
-// time than the programs of rows of 128 themselves.
+// Writes the element at `from` n times. The size is a compile-time constant: a call of memcpy for each element took
+// longer than the programs for rows of 128 themselves.
 template <size_t kSize>
 void fill_with(const std::byte* from, int64_t n, std::byte* to) {
   std::byte element[kSize];

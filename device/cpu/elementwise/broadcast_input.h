@@ -1,4 +1,4 @@
-// Inputs of elementwise loops that are repeated (broadcast).
+// Broadcast inputs of elementwise loops.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace panto::cpu {
 
-// An input that is repeated to the shape of the outputs.
+// An input that broadcasts to the shape of the outputs.
 struct BroadcastInput {
   int input = -1;
   uint32_t size = 0;
   const std::byte* data = nullptr;
   BroadcastMap<1> map;
-  // Short rows that follow one another unchanged, however often: written out once.
+  // True if a short contiguous row is repeated any number of times: the pattern is written out only once.
   bool periodic() const { return map.rank == 2 && map.stride[0][0] == 1 && map.stride[1][0] == 0; }
   bool in_place() const { return map.size[0] >= kLongRow; }
 
-  // Elements [begin, begin + n), spread out.
+  // Writes elements [begin, begin + n) of the broadcast input to `to`.
   void write_out(int64_t begin, int64_t n, std::byte* to) const;
 
-  static constexpr int64_t kLongRow = 256;  // rows from here on are read in place
+  static constexpr int64_t kLongRow = 256;  // rows of at least this size are read in place
 };
 
 }  // namespace panto::cpu

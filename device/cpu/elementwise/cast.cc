@@ -1,4 +1,4 @@
-// Cast: the kernel is chosen by the type that is made, the type that is read is switched here.
+// Cast: the output type selects the kernel; a switch here selects the loop by the input type.
 #include "panto/device/cpu/elementwise/cast.h"
 
 #include <bit>
@@ -15,7 +15,7 @@
 namespace panto::cpu {
 namespace {
 
-// Bits of the mantissa, without the leading one that is not stored.
+// Mantissa bits, without the implicit leading one.
 template <class T>
 constexpr int kMantissa = std::is_same_v<T, double>  ? 52
                           : std::is_same_v<T, float> ? 23
@@ -26,7 +26,7 @@ template <class To, class From>
 constexpr bool kMayTruncate = (std::is_same_v<From, float> || std::is_same_v<From, double>) &&
                               (std::is_same_v<To, float> || is_half_type<To>) && (kMantissa<To> < kMantissa<From>);
 
-// Without the mantissa's bits that To has no room for.
+// Clears the mantissa bits that do not fit To.
 template <class To, class From>
 From truncated(From x) {
   using Bits = std::conditional_t<sizeof(From) == 8, uint64_t, uint32_t>;
@@ -49,7 +49,7 @@ struct TruncateFn {
   }
 };
 
-// Those that mixed precision is made of; others are compiled for every machine alone.
+// Casts of mixed precision are compiled for several instruction sets; all others only portably.
 template <class To, class From>
 constexpr bool kForThisMachine =
     (is_half_type<To> && std::is_same_v<From, float>) || (is_half_type<From> && std::is_same_v<To, float>);
@@ -67,7 +67,7 @@ InnerLoopFn cast_loop_between(bool truncate) {
   if constexpr (std::is_same_v<To, Half> && std::is_same_v<From, float>) {
     if (has_half_instructions()) return HalfLoop<RoundToHalves, Loop>::run;
   }
-  // With AVX-512 the compiler's loops are as good.
+  // With AVX-512 the compiler's loops are as fast.
   if constexpr (std::is_same_v<To, float> && std::is_same_v<From, BFloat16>) {
     if (isa() == Isa::kAvx2 && has_half_instructions()) return HalfLoop<WidenBFloats, Loop>::run;
   }
@@ -90,7 +90,7 @@ template <class To>
 void run_cast(KernelContext& c) {
   const DType from = c.in(0).dtype();
   if (from == dtype_of<To>) {
-    // In place if the dispatcher found that nobody else needs the input.
+    // The output is the input's memory if the dispatcher donated it.
     if (c.out_data<To>(0) != c.data<To>(0)) {
       std::memcpy(c.out_data<To>(0), c.data<To>(0), static_cast<size_t>(c.out_numel(0)) * sizeof(To));
     }
@@ -113,7 +113,7 @@ struct RunCast {
 };
 const CpuKernel cast_kernel("Cast", types::numbers{}, RunCast{});
 
-// Other types only become themselves.
+// Other types can only be cast to themselves.
 const CpuKernel copy_kernel("Cast",
                             TypeList<QInt8, QUint8, QInt16, QUint16, QInt32, std::string, ResourceHandle, Variant>{},
                             []<class T>(KernelContext& c) {

@@ -1,4 +1,4 @@
-// The loop of Cast.
+// The inner loop of Cast.
 #pragma once
 
 #include "panto/device/cpu/elementwise/kernel_loop.h"
@@ -6,7 +6,7 @@
 
 namespace panto::cpu {
 
-// Null if there is none: elements of either type are no numbers or booleans.
+// Returns null if either type is neither numeric nor bool.
 InnerLoopFn cast_inner_loop(DType to, DType from);
 
 }  // namespace panto::cpu

@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// With incompatible_shape_error = false, shapes that do not broadcast make a scalar output that says so.
+// With incompatible_shape_error = false, shapes that do not broadcast give the scalar kIfIncompatible.
 template <class F, bool kIfIncompatible>
 struct Equality {
   template <class T>
@@ -35,7 +35,7 @@ using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
 const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
 const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
 
-// Quantized elements are equal where their integers are: what range they are of is not theirs to know.
+// Quantized elements are equal if their integers are; these types do not know their ranges.
 template <class Maker>
 struct EqualBytes {
   explicit EqualBytes(const char* op) noexcept {

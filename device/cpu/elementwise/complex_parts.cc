@@ -1,4 +1,4 @@
-// Complex numbers made of real ones, and taken apart.
+// Making complex numbers from real ones, and extracting parts of them.
 #include <cmath>
 #include <complex>
 

@@ -1,5 +1,5 @@
-// Conversions between 16-bit types and float32 in vectors that the compiler does not make of loops. They give what Half
-// and BFloat16 do, bit for bit.
+// Conversions between 16-bit types and float32, written with intrinsics because the compiler does not vectorise them.
+// Results equal those of Half and BFloat16 bit for bit.
 #pragma once
 
 #ifdef __x86_64__
@@ -12,12 +12,12 @@
 
 namespace panto::cpu {
 
-// F16C, which all processors with AVX2 have but some virtual ones.
+// F16C: all processors with AVX2 have it, except for some virtual ones.
 inline bool has_half_instructions() noexcept { return isa() >= Isa::kAvx2 && __builtin_cpu_supports("f16c"); }
 
-// Each converts kVector elements, or returns false: they are to be converted one by one.
+// Each functor converts kVector elements, or returns false; then the caller converts them one by one.
 
-// The instruction makes a signalling NaN quiet, which Half leaves as it is.
+// Returns false for a NaN: the instruction makes a signalling NaN quiet, while Half leaves it as it is.
 struct WidenHalves {
   using In = Half;
   using Out = float;
@@ -62,7 +62,7 @@ struct RoundToBFloats {
   using Out = BFloat16;
   static constexpr int64_t kVector = 16;
 
-  // In the low halves of words. Only the sum of a NaN could overflow.
+  // The result is in the low half of each word. The sum could overflow only for a NaN.
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static inline __m256i rounded(__m256 x) {
     const __m256i bits = _mm256_castps_si256(x), high = _mm256_srli_epi32(bits, 16);
     const __m256i half = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), _mm256_and_si256(high, _mm256_set1_epi32(1)));
@@ -72,7 +72,7 @@ struct RoundToBFloats {
                                                                               bool stream) {
     const __m256 first = _mm256_loadu_ps(in), second = _mm256_loadu_ps(in + 8);
     if (_mm256_movemask_ps(_mm256_cmp_ps(first, second, _CMP_UNORD_Q)) != 0) [[unlikely]]
-      return false;  // a NaN stays one
+      return false;  // a NaN must stay NaN
     const __m256i pairs = _mm256_packus_epi32(rounded(first), rounded(second));
     const __m256i made = _mm256_permute4x64_epi64(pairs, 0b11011000);
     auto* to = reinterpret_cast<__m256i*>(out);
@@ -81,7 +81,7 @@ struct RoundToBFloats {
   }
 };
 
-// An InnerLoopFn; `Loop`: the same for what has no vectors.
+// An InnerLoopFn. `Loop`: the fallback for cases without vectors.
 template <class C, class Loop>
 struct HalfLoop {
   [[gnu::target("avx2,f16c")]] static uint32_t run(unsigned moves, void* out, int64_t n, const void* const* in) {

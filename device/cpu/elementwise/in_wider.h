@@ -1,4 +1,4 @@
-// Kernels of types that are made of those of wider types.
+// Makes kernels for narrow types from kernels of wider types.
 //
 //   const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, InWider<SoftmaxKernel>{});
 //   const CpuKernel argmax_kernel("ArgMax", types::of<"ArgMax">{}, InWider<ArgBest<Greater>, AsCommon>{});
@@ -16,23 +16,23 @@
 
 namespace panto {
 
-// Halves as floats.
+// Computes halves as floats.
 template <class T>
 using AsComputed = Compute<T>;
-// Also integers that are rare, as those that are common and hold them all: where what they would be is the low bits of
-// what these are.
+// Also computes rare integer types as a common type that holds all their values. For ops in which the low bits of the
+// wide result are the narrow result.
 template <class T>
 using AsCommon = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && (sizeof(T) < sizeof(int32_t)),
                                     int32_t, std::conditional_t<std::is_same_v<T, uint32_t>, int64_t, Compute<T>>>;
-// Integers as those of 64 bits.
+// Computes integers narrower than 64 bits, except int32, as int64.
 template <class T>
 using AsLongest =
     std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, int32_t> && (sizeof(T) < sizeof(int64_t)), int64_t,
                        Compute<T>>;
 
-// The maker of the same kernels, and of those of types T for which `Wider<T>` is another: tensors of T are of that type
-// for the time of a call, and what its kernel makes is converted back once: halves are rounded, integers wrap. `Maker`
-// looks at no attribute that holds the type.
+// Wraps `Maker`: makes the same kernels, and kernels for types T with Wider<T> != T. These convert tensors of T to
+// Wider<T> for the call, run Maker's kernel, and convert its results back once: halves are rounded, integers wrap.
+// `Maker` must not read an attribute that holds the type.
 template <class Maker, template <class> class Wider = AsComputed>
 struct InWider {
   template <class T>

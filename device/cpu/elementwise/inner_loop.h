@@ -1,8 +1,8 @@
 // The innermost loop of elementwise kernels: one functor over n consecutive elements, compiled once for each
-// instruction set. Kernels (loops.h) and fused programs call the same functions, so their results are the same bits.
+// instruction set. Kernels (loops.h) and fused programs call the same functions, so their results have the same bits.
 //
-// Instruction sets are chosen by a function attribute, not by compiler options for a file: everything below is inlined
-// into an entrance that has the attribute, so no inline function compiled for AVX2 can be linked into portable code.
+// A function attribute selects the instruction set, not compiler options for a file. Everything below is inlined into
+// an entry function with the attribute, so no inline function compiled for AVX2 can be linked into portable code.
 #pragma once
 
 #include <algorithm>
@@ -22,25 +22,25 @@
 #include "panto/device/cpu/elementwise/vector_math_avx512.h"
 #endif
 
-// An output may share its memory with an input, element for element: no iteration depends on another, which the
-// compiler cannot know.
+// Iterations are independent, which the compiler cannot know: an output may share memory with an input, element for
+// element.
 #ifdef __clang__
 #define PANTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define PANTO_ONE_VECTOR PANTO_INDEPENDENT
 #else
 #define PANTO_INDEPENDENT _Pragma("GCC ivdep")
-// A loop of as many elements as a vector has. g++ would unroll short ones, and makes vectors of less of what is left.
+// For a loop of one vector's length. g++ would unroll a short loop and then vectorise only part of it.
 #define PANTO_ONE_VECTOR _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #endif
 
 namespace panto::cpu {
 
-// What an inner loop is told besides, in bits of `moves` that stand for no input.
+// Flags in bits of `moves` that stand for no input.
 //
-// What is written goes past the caches (device/cpu/stream.h): the output shares memory with no input, and a fence is to
-// follow.
+// kNontemporal: results are written past the caches (device/cpu/stream.h). The output shares memory with no input; the
+// caller must call stream_fence().
 inline constexpr unsigned kNontemporal = 1u << 31;
-// Then, from this bit on, one for each input that comes from memory: it is asked for ahead.
+// With kNontemporal: bit kPrefetch + i is set if input i comes from memory and is to be prefetched.
 inline constexpr unsigned kPrefetch = 8;
 
 // How a loop reads an input: consecutive elements, or always the same one.
@@ -51,7 +51,7 @@ struct Reader {
   explicit Reader(const void* first, bool far)
       : data(static_cast<const T*>(first)), ahead(far ? kReadAhead / static_cast<int64_t>(sizeof(T)) : 0) {}
   [[gnu::always_inline]] const T& operator()(int64_t i) const { return data[i]; }
-  // Before a line of the result. Of what is not far, it asks for what is read next.
+  // Called once per cache line of the result. Without `far` it prefetches the current position.
   [[gnu::always_inline]] void prefetch(int64_t i) const { __builtin_prefetch(data + i + ahead); }
 };
 template <class T>
@@ -62,7 +62,7 @@ struct Reader<false, T> {
   [[gnu::always_inline]] void prefetch(int64_t) const {}
 };
 
-// A mask beside wider elements, as bytes: g++ does not widen what is loaded as bool.
+// A bool mask beside wider elements, read as bytes: g++ does not widen elements loaded as bool.
 template <bool kMoves>
 struct MaskReader : Reader<kMoves, uint8_t> {
   using Reader<kMoves, uint8_t>::Reader;
@@ -85,13 +85,13 @@ inline constexpr bool kVectorises<F, T...> = (std::is_arithmetic_v<T> && ...);
 template <class F, class... In>
 inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);
 
-// Whether F has a part for some arguments (device/math/functors.h), and the inputs are of the type for it.
+// Whether F has a bounded version (device/math/functors.h) and all inputs are float, its type.
 template <class F, class... In>
 concept Bounded = (std::is_same_v<In, float> && ...) && requires(In... x) {
   { F::Bounded::holds(x...) } -> std::same_as<bool>;
 };
 
-// Elements [begin, end) of a result, as memory has them.
+// Writes elements [begin, end) with ordinary stores.
 struct Stored {
   template <class F, class Out, class... Readers>
   [[gnu::always_inline]] static void write(Out* out, int64_t begin, int64_t end, F& f, const Readers&... in) {
@@ -101,7 +101,7 @@ struct Stored {
 };
 
 #ifdef __x86_64__
-// A functor of sixteen floats at once, value(__m512...): where AVX-512 can do better than what the compiler makes of F.
+// Functors of sixteen floats, value(__m512...), for which intrinsics beat the compiler's code for F on AVX-512.
 template <class F>
 struct InVectors {};
 template <>
@@ -116,7 +116,7 @@ template <class F, class Out, class... In>
 inline constexpr bool kInVectors =
     (std::is_same_v<Out, float> && ... && std::is_same_v<In, float>) && requires { &InVectors<F>::value; };
 
-// Those of elements [i, i + 16) of an input that `which` has a bit for.
+// Loads elements [i, i + 16) of an input, those with a bit in `which`.
 [[PANTO_AVX512, gnu::always_inline]] inline __m512 vector_of(const Reader<true, float>& in, int64_t i,
                                                              __mmask16 which) {
   return _mm512_maskz_loadu_ps(which, in.data + i);
@@ -129,7 +129,7 @@ template <class... Which>
   return _mm512_set1_ps(in.value);
 }
 
-// As Stored does, for a functor that is InVectors.
+// Like Stored, for a functor with InVectors.
 struct VectorsStored {
   template <class F, class... Readers>
   [[PANTO_AVX512]] static void write(float* out, int64_t begin, int64_t end, F&, const Readers&... in) {
@@ -142,8 +142,9 @@ struct VectorsStored {
   }
 };
 
-// Whole lines of the cache, from registers past it: g++ makes vectors of the inner loop, and no array. Measured for 16M
-// floats on two Zen 4 cores, which store half a line a cycle: exp 2.3 ms, by way of the first-level cache 2.9.
+// Writes whole cache lines from registers past the caches: g++ turns the loop over `line` into vectors without an array
+// in memory. Measured for 16M floats on two Zen 4 cores, which store half a line a cycle: exp 2.3 ms, through the
+// first-level cache 2.9.
 struct LinesAvx512 {
   template <class F, class Out, class... Readers>
   [[PANTO_AVX512]] static void write(Out* out, int64_t begin, int64_t end, F& f, const Readers&... in) {
@@ -177,13 +178,13 @@ struct LinesAvx2 {
 };
 #endif
 
-// `kMay`: a bit for each input that may move; the others are read as one element, whatever the caller says.
+// `kMay`: a bit for each input that may move; the others are read as a single element, whatever `moves` says.
 template <unsigned kMay, class F, class Out, class... In>
 struct PartlyStridedLoop {
  private:
   using Indices = std::index_sequence_for<In...>;
 
-  // Blocks whose elements are all within the bounds have a loop of their own, which vectorises.
+  // Blocks with all elements in the bounded domain take a loop of their own, which vectorises.
   template <class Writer, class... Readers>
   [[gnu::always_inline]] static void blocks(Out* out, int64_t n, const Readers&... in) {
     constexpr int64_t kBlock = 512;
@@ -217,7 +218,7 @@ struct PartlyStridedLoop {
     }
   }
 
-  // Tries the variants from the one in which all that may move does.
+  // Tries the variants in turn, beginning with the one in which all inputs of kMay move.
   template <class Writer, unsigned kMoves, size_t... I>
   [[gnu::always_inline]] static uint32_t variant(unsigned moves, Out* out, int64_t n, const void* const* in,
                                                  std::index_sequence<I...> indices) {
@@ -236,7 +237,7 @@ struct PartlyStridedLoop {
     return variant<Writer, kMay>(moves, static_cast<Out*>(out), n, in, Indices{});
   }
 
-  // The inputs from element `begin`.
+  // Pointers to the inputs from element `begin` on.
   struct From {
     const void* in[sizeof...(In)];
     From(unsigned moves, const void* const* all, int64_t begin) : From(moves, all, begin, Indices{}) {}
@@ -251,7 +252,7 @@ struct PartlyStridedLoop {
     }
   };
 
-  // Past the caches by way of the first-level cache, piece by piece.
+  // Computes pieces in the first-level cache and copies them past the caches.
   static uint32_t by_pieces(InnerLoopFn loop, unsigned moves, void* out, int64_t n, const void* const* in) {
     constexpr int64_t kMost = kStreamPiece / static_cast<int64_t>(sizeof(Out));
     alignas(64) std::byte piece[kStreamPiece];
@@ -271,7 +272,7 @@ struct PartlyStridedLoop {
   template <class Writer>
   [[gnu::always_inline]] static uint32_t nontemporal(InnerLoopFn loop, unsigned moves, void* out, int64_t n,
                                                      const void* const* in) {
-    // Lines are written where the vectors of a result are as wide as those of what it is computed of.
+    // Whole lines are written directly only if no input type is wider than the output's.
     if constexpr (std::is_floating_point_v<Out> && ((sizeof(In) <= sizeof(Out)) && ...)) {
       constexpr int64_t kLine = 64 / sizeof(Out);
       if (reinterpret_cast<uintptr_t>(out) % 64 == 0) [[likely]] {
@@ -309,7 +310,7 @@ struct PartlyStridedLoop {
 template <class F, class Out, class... In>
 using InnerLoop = PartlyStridedLoop<(1u << sizeof...(In)) - 1, F, Out, In...>;
 
-// The inner loop R for this machine. `Portable`: another for machines without the extensions.
+// Returns the inner loop R for this machine. `Portable`: the loop for machines without AVX2, if another.
 template <class R, class Portable = R>
 InnerLoopFn inner_loop_for_this_machine() {
 #ifdef __x86_64__

@@ -9,7 +9,7 @@
 namespace panto::cpu {
 namespace {
 
-// What the ranges of one call found.
+// Collects the faults that the ranges of one call find.
 class Faults {
  public:
   void report(uint32_t fault) {
@@ -25,15 +25,15 @@ class Faults {
   std::atomic<uint32_t> found_{0};
 };
 
-constexpr int64_t kShortestStreamed = 1024;  // bytes of a row: of shorter ones too little is whole lines
-// What is read again and again stays in the second-level cache, if it is no larger: asking for it takes time only.
+constexpr int64_t kShortestStreamed = 1024;  // bytes per row: too little of shorter rows is whole cache lines
+// An input of at most this size stays in the second-level cache while it is reread: prefetching would only cost time.
 constexpr int64_t kNearBytes = 256 << 10;
 
 const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
 }
 
-// Elements [begin, end) of the output, row by row. `how`: what inner loops are told besides what moves.
+// Computes elements [begin, end) of the output row by row. `how`: additional flags for the inner loops.
 template <int kInputs>
 void broadcast_range(const InnerLoopKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
                      std::byte* out, const void* const* in, unsigned how, Faults& faults) {
@@ -75,7 +75,7 @@ void run(const InnerLoopKernel& kernel, const InnerLoopInput* inputs, const Part
   int64_t traffic = n * kernel.out_size;
   for (int i = 0; i < kInputs; ++i) {
     in[i] = inputs[i].data;
-    // An input that has as many elements as the output does not broadcast, whatever its shape.
+    // An input with as many elements as the output does not broadcast, whatever its shape.
     one_row = one_row && (inputs[i].numel == n || inputs[i].numel == 1);
     moves |= inputs[i].numel == n ? 1u << i : 0u;
     in_place = in_place || in[i] == out;

@@ -3,7 +3,7 @@
 //   const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});
 //   const CpuKernel less_kernel("Less", types::of<"Less">{}, binary<LessFn>);
 //
-// Elements of the 16-bit types are computed as floats, a block at a time by the inner loop for floats, and rounded
+// Elements of 16-bit types are converted to float a block at a time, computed by the inner loop for floats, and rounded
 // once.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace panto {
 
 namespace cpu {
 
-// What an element costs beyond moving its bytes, in bytes that could be moved meanwhile: two for each operation, but
-// for the first few, which are done while bytes are waited for.
+// The cost of an element beyond moving its bytes, in bytes that could be moved meanwhile: two per operation. 0 for
+// functors of at most two operations, which run while the loop waits for memory.
 template <class F>
 constexpr int64_t extra_work() {
   if constexpr (requires { F::kWork; }) {
@@ -39,16 +39,16 @@ constexpr int64_t extra_work() {
 template <class F, class Out, class... In>
 inline constexpr int64_t kInnerLoopWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
 
-// Ops have three, inner loops that do several ops (device/cpu/fused/fused_join.h) one more.
+// Ops have at most three inputs; joined inner loops (device/cpu/fused/fused_join.h) one more.
 inline constexpr int kMaxInnerLoopInputs = 4;
 
-// What the driver knows of a kernel.
+// The inner loop of a kernel and what its driver must know.
 struct InnerLoopKernel {
   InnerLoopFn run;
   int inputs;
-  uint32_t in_size[kMaxInnerLoopInputs];  // bytes of an element
+  uint32_t in_size[kMaxInnerLoopInputs];  // bytes per element
   uint32_t out_size;
-  int64_t work;  // of an element, in bytes that could be moved meanwhile
+  int64_t work;  // cost of an element, in bytes that could be moved meanwhile
 };
 
 struct InnerLoopInput {
@@ -57,19 +57,19 @@ struct InnerLoopInput {
   int64_t numel;
 };
 
-// out = f(inputs), with broadcasting and shared between threads; `n`: elements of the output. Throws what the
-// inner loop found wrong.
+// Computes out = f(inputs) with broadcasting, shared between threads. `n`: elements of the output. Throws the fault
+// that the inner loop found.
 void run_inner_loops(const InnerLoopKernel& kernel, const InnerLoopInput* in, const PartialShape& out_shape, void* out,
                      int64_t n);
-// The same for inputs 0, 1, ... and output 0 of a call.
+// The same for the inputs and output 0 of a call.
 void run_elementwise(KernelContext& c, const InnerLoopKernel& kernel);
 
-// The same, with a short way for inputs of one size that are too small to share. `loop` is known to the compiler.
+// The same, with a fast path for inputs of equal size that are too small to share. `loop` is a compile-time constant.
 template <class F, class Out, class... In, class LoopOf, size_t... I>
 inline void elementwise(KernelContext& c, LoopOf loop, std::index_sequence<I...>) {
   const int64_t n = c.out_numel(0);
   constexpr int64_t kWork = kInnerLoopWork<F, Out, In...>;
-  // An input that broadcasts to n elements and has as many does not broadcast, whatever its shape.
+  // An input with n elements that broadcasts to n elements needs no broadcasting, whatever its shape.
   if (((c.numel(I) == n) && ...) && n < kParallelBytes / kWork) [[likely]] {
     const void* const in[] = {c.in(I).impl()->data...};
     const uint32_t fault = loop()((1u << sizeof...(In)) - 1, c.out(0).impl()->data, n, in);
@@ -106,7 +106,7 @@ InnerLoopFn elementwise_inner_loop() {
   return InnerLoop<F, Out, In...>::portable;
 }
 
-// T and Out, or one of them, is a 16-bit type: what is a float meanwhile is kept in the first-level cache.
+// For F with 16-bit operands or results: converts blocks to float in the first-level cache.
 template <class F, class Out, class... In>
 struct RoundedInnerLoop {
   static constexpr size_t kInputs = sizeof...(In);
@@ -119,7 +119,7 @@ struct RoundedInnerLoop {
   }
 
  private:
-  // Converted, where T is a 16-bit type, to `floats`.
+  // An input. If T is a 16-bit type, blocks of it are converted to `floats`.
   template <class T>
   struct Input {
     static constexpr bool kConverts = is_half_type<T>;
@@ -173,7 +173,7 @@ void run_rounded(KernelContext& c) {
   elementwise<F, Out, In...>(c, [] { return &RoundedInnerLoop<F, Out, In...>::run; }, std::index_sequence_for<In...>{});
 }
 
-// What F makes of elements of these types.
+// The type of F's result for elements of these types.
 template <class F, class T, class... More>
 using Made = std::conditional_t<std::is_same_v<decltype(F{}(Compute<T>{}, Compute<More>{}...)), Compute<T>>, T,
                                 decltype(F{}(Compute<T>{}, Compute<More>{}...))>;
@@ -228,7 +228,7 @@ struct Binary {
 template <class F>
 inline constexpr Binary<F> binary{};
 
-// The inner loops of such ops, for kernels that do the same in passing.
+// Returns the inner loop of a unary or binary op, for kernels that apply the op as part of their work.
 template <class F, class T>
 InnerLoopFn unary_inner_loop() {
   return cpu::loop_of(Unary<F>::template kernel<T>())->run;

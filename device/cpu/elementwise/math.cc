@@ -1,4 +1,4 @@
-// Elementwise arithmetic kernels of one tensor.
+// Kernels of unary elementwise arithmetic.
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/elementwise_ops.h"

@@ -1,4 +1,4 @@
-// Elementwise arithmetic kernels of two and more tensors.
+// Kernels of binary elementwise arithmetic, and of AddN.
 #include <algorithm>
 
 #include "panto/device/cpu/elementwise/loops.h"
@@ -11,7 +11,7 @@ namespace {
 
 const TableKernels<"CPU", Binary, types::common> binary_kernels(BinaryOps{});
 
-// Sums a few elements of all inputs at a time: the output may share its memory with any input. A sum is rounded once.
+// Sums all inputs a few elements at a time, since the output may share memory with any input. Sums are rounded once.
 template <class T>
 void add_n(KernelContext& c) {
   const int count = c.num_inputs();

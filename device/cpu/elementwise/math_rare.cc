@@ -1,4 +1,4 @@
-// Elementwise kernels of the types that are rare.
+// Elementwise kernels for the rare types.
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/elementwise_ops.h"

@@ -1,4 +1,4 @@
-// Elementwise kernels of ops that are called seldom.
+// Elementwise kernels of rarely called ops.
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/elementwise_ops.h"

@@ -11,7 +11,7 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kPiece = 4096;  // elements that go from one loop to the next in the first-level cache
+constexpr int64_t kPiece = 4096;  // elements that pass from loop to loop in the first-level cache
 
 using epilogue::with_activation;
 
@@ -21,7 +21,7 @@ template <class F>
   for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
 }
 
-// What is done by a factor for each channel.
+// How the per-channel factor is used.
 enum class Scaling : uint8_t { kNone, kNormalise, kMultiply };
 
 Scaling scaling_of(const EpilogueTerms& t) {
@@ -29,7 +29,7 @@ Scaling scaling_of(const EpilogueTerms& t) {
   return t.factor == nullptr ? Scaling::kNone : Scaling::kMultiply;
 }
 
-// Either along channels, or within one.
+// kAlong: elements run along the channels; else all belong to one channel.
 template <bool kAlong, bool kBias, Scaling kScaling, bool kAdd, class F>
 [[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, F f, int64_t n, float* y) {
   PANTO_INDEPENDENT
@@ -44,13 +44,13 @@ template <bool kAlong, bool kBias, Scaling kScaling, bool kAdd, class F>
   }
 }
 
-// body(std::bool_constant<flag>).
+// Calls body(std::bool_constant<flag>).
 template <class Body>
 [[gnu::always_inline]] inline void with_flag(bool flag, const Body& body) {
   flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
-// body(std::integral_constant<Scaling, s>).
+// Calls body(std::integral_constant<Scaling, s>).
 template <class Body>
 [[gnu::always_inline]] inline void with_scaling(Scaling s, const Body& body) {
   switch (s) {
@@ -60,7 +60,7 @@ template <class Body>
   }
 }
 
-// `joined`: the activation where it is part of the loop.
+// `joined`: the activation if it is part of the loop, else kNone.
 template <bool kAlong>
 [[gnu::always_inline]] inline void add_in_one_loop(const EpilogueTerms& t, FusedActivation joined, int64_t n,
                                                    float* y) {
@@ -77,8 +77,8 @@ template <bool kAlong>
   });
 }
 
-// The same; products that something is added to in a loop of their own: in one the compiler would make one rounding of
-// the two.
+// The same, but if something is added to the product with the factor, then in a second loop: in one loop the compiler
+// would contract both to a multiply-add, which rounds once.
 template <bool kAlong>
 [[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, FusedActivation joined, int64_t n, float* y) {
   const bool apart = t.mean == nullptr && t.factor != nullptr && (t.offset != nullptr || t.added != nullptr);
@@ -105,7 +105,7 @@ void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t
                                 int64_t row_step) const {
   if (does_nothing()) return;
   const bool whole = count == row_step;
-  const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, count));  // in rows
+  const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, count));  // rows
   multiversioned([&] {
     for (int64_t r = 0; r < rows; r += piece) {
       const int64_t height = std::min(piece, rows - r);

@@ -7,13 +7,13 @@
 namespace panto::cpu {
 namespace {
 
-// A product that the compiler cannot make part of a multiply-add, where there are such: it is one itself. Of -0 as what
-// is added, since (+0) + (-0) is +0, and (-0) + (-0) is -0.
+// A product that the compiler cannot contract into a multiply-add: it already is one, which adds -0. It adds -0 because
+// (+0) + (-0) is +0 and (-0) + (-0) is -0.
 struct RoundedMul {
   [[gnu::always_inline]] float operator()(float x, float y) const { return __builtin_fmaf(x, y, -0.0f); }
 };
 #ifdef __x86_64__
-using PortableMul = MulFn;  // without FMA
+using PortableMul = MulFn;  // portable x86-64 has no FMA
 #else
 using PortableMul = RoundedMul;
 #endif
@@ -33,7 +33,7 @@ template <class F, class G, class H>
 struct ScaledThenScaled {
   [[gnu::always_inline]] float operator()(float x, float s, float t) const { return H{}(G{}(F{}(x, s)), t); }
 };
-// g(f(x, s), y), or with the operands of g the other way about
+// g(f(x, s), y); g(y, f(x, s)) if kSecond
 template <class F, class G, bool kSecond>
 struct ScaledWith {
   [[gnu::always_inline]] float operator()(float x, float s, float y) const {
@@ -48,7 +48,7 @@ struct Squared {
   [[gnu::always_inline]] float operator()(float x, float y) const { return SquareFn{}(F{}(x, y)); }
 };
 
-// (x * u) * (g(x * s) + t), which GELU is
+// (x * u) * (g(x * s) + t), the form of GELU
 template <class G>
 struct GatedByItself {
   [[gnu::always_inline]] float operator()(float x, float s, float t, float u) const {
@@ -57,7 +57,7 @@ struct GatedByItself {
 };
 
 #ifdef __x86_64__
-// f(x), f(x) * t and the like in vectors, where f is.
+// True if f has an AVX-512 version: f(x), f(x) * t and similar then have one, too.
 template <class F>
 concept Vectored = requires { &InVectors<F>::value; };
 }  // namespace
@@ -97,7 +97,7 @@ struct InVectors<GatedByItself<F>> {
 namespace {
 #endif
 
-// Of floats; only operand 0, or 0 and 2, move: the others are single numbers.
+// Loops over floats in which only operand 0, or operands 0 and 2, move; the others are scalars.
 template <class F>
 using OneMoves2 = PartlyStridedLoop<0b01, F, float, float, float>;
 template <class F>
@@ -143,7 +143,7 @@ class Table {
     const InnerLoopFn scaled = inner_loop_for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
     const InnerLoopFn shifted = inner_loop_for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
     add(binary_inner_loop<MulFn, float>(), unary_inner_loop<F, float>(), 0, 1, {scaled, 0b10});
-    for (int place : {0, 1}) {  // of ops that commute
+    for (int place : {0, 1}) {  // for ops that commute
       add(unary_inner_loop<F, float>(), binary_inner_loop<AddFn, float>(), place, 2,
           {inner_loop_for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
       add(unary_inner_loop<F, float>(), binary_inner_loop<MulFn, float>(), place, 2,
@@ -158,7 +158,8 @@ class Table {
     add(binary_inner_loop<F, float>(), unary_inner_loop<SquareFn, float>(), 0, 1,
         {inner_loop_for_this_machine<InnerLoop<Squared<F>, float, float, float>>(), 0});
   }
-  // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
+  // Adds (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s), where . is F. `Rounded` and `Portable` are F with the
+  // rounding of F alone.
   template <class F, class Rounded = F, class Portable = F>
   void scaled() {
     for (int place : {0, 1}) {

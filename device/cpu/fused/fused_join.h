@@ -1,9 +1,9 @@
-// Instructions of a fused program that are done in one pass over a tile: `erf(x * s) + t` instead of three passes that
-// each read a tile from the first-level cache and write one. Where the operands between them are single numbers, as
-// factors and offsets in formulas are, and for squares, of which the sums of squares of differences and of products are
-// made: every other case would need loops of its own.
+// Instructions of a fused program that are joined into one pass over a tile: `erf(x * s) + t` instead of three passes
+// that each read and write a tile in the first-level cache. Two cases are joined: the additional operands are scalars,
+// like factors and offsets in formulas; and squares, as in sums of squared differences and products. Every other case
+// would need inner loops of its own.
 //
-// What is rounded is rounded as before: the bits are those of the separate loops.
+// Intermediate results are rounded as before, so the bits are those of the separate loops.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace panto::cpu {
 
-// `second` after `first`, whose result is its operand. At most kMaxInnerLoopInputs operands.
+// The inner loop of `first` followed by `second`, which reads first's result. At most kMaxInnerLoopInputs operands.
 struct Joined {
   InnerLoopFn run = nullptr;  // operands: those of `first`, then the other ones of `second`
-  uint32_t numbers = 0;       // a bit for each operand that has to be a single number
-  bool one_operand = false;   // operand 0 of `second` has to be operand 0 of `first`, and is not there twice
+  uint32_t numbers = 0;       // a bit for each operand that must be a scalar
+  bool one_operand = false;   // operand 0 of `second` must be operand 0 of `first`, and is not repeated
 };
 
-// For the inner loops of two float32 ops, or of what was joined before; `place`: which operand of `second` it is, of
-// how many. No loop: these are not joined.
+// Joins the inner loops of two float32 ops, or loops joined before. first's result is operand `place` of second's
+// `operands` operands. The result has no loop if the two cannot be joined.
 PANTO_EXPORT Joined join(InnerLoopFn first, InnerLoopFn second, int place, int operands);
-// Whether the loop's two operands may change places.
+// Whether the two operands of the loop may be swapped.
 PANTO_EXPORT bool commutes(InnerLoopFn loop);
 
 }  // namespace panto::cpu

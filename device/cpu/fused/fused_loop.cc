@@ -1,4 +1,4 @@
-// _FusedElementwise: the program's outputs (device/cpu/fused/fused_program.h).
+// _FusedElementwise: computes the outputs of a program (device/cpu/fused/fused_program.h).
 #include <atomic>
 #include <cstring>
 
@@ -34,7 +34,7 @@ void run_tiled(const Program& p, const Layout& l, KernelContext& c) {
     throw_found(p, fault);
 }
 
-// Whether every value is one element, as in loops that count.
+// Whether every value has one element, as in counting loops.
 bool all_single(const KernelContext& c) {
   for (const Tensor* t : c.call().inputs) {
     if (t->impl()->numel != 1) return false;
@@ -45,7 +45,8 @@ bool all_single(const KernelContext& c) {
   return true;
 }
 
-// Each step is a call of its inner loop. What tiles need (memory, addresses) would take longer than to compute.
+// Calls the inner loop of each step directly. Setting up tiles (memory, addresses) would take longer than the
+// computation.
 void run_single(const Program& p, KernelContext& c) {
   alignas(Program::kOneBytes) std::byte made[Program::kMostSingle][Program::kOneBytes];
   const void* values[Program::kMostSingle];
@@ -56,12 +57,12 @@ void run_single(const Program& p, KernelContext& c) {
     std::byte* result = made[count - inputs];
     const void* in[cpu::kMaxInnerLoopInputs];
     for (int k = 0; k < i.kernel.inputs; ++k) in[k] = values[i.operands[static_cast<size_t>(k)]];
-    const unsigned moves = (1u << i.kernel.inputs) - 1;  // as the separate kernel says
+    const unsigned moves = (1u << i.kernel.inputs) - 1;  // as in the separate kernel
     if (const uint32_t fault = i.kernel.run(moves, result, 1, in); fault != 0) [[unlikely]]
       throw_found(p, static_cast<uint64_t>(count - inputs) << 32 | fault);
     values[count++] = result;
   }
-  // An output may lie where an input did, which was read until now.
+  // Written last, since an output may share memory with an input.
   for (size_t k = 0; k < p.text.outputs.size(); ++k) {
     const auto value = static_cast<size_t>(p.text.outputs[k]);
     void* to = c.call().outputs[k].impl()->data;

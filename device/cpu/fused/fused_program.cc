@@ -15,15 +15,16 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 * 1024;  // of all values of a tile: most of a first-level cache
 constexpr int64_t kShortestTile = 64, kLongestTile = 2048;
-// Loops of few elements take longer to begin than to compute. So tiles are no shorter than this as long as the second
-// level holds them: the gradient of 20 multiplications of 200x1000 took 6.5 ms on two Zen 4 cores in tiles of 64
-// elements, and takes 3.4 in tiles of 512.
+// Loops over few elements take longer to start than to compute. So tiles have at least kShortTile elements as long as
+// the second-level cache holds them: the gradient of 20 multiplications of 200x1000 took 6.5 ms on two Zen 4 cores in
+// tiles of 64 elements, and takes 3.4 in tiles of 512.
 constexpr int64_t kShortTile = 512, kSecondLevelBytes = 256 * 1024;
-// Elements at most where outputs go past the caches, and the next are asked for meanwhile; and of programs that compute
-// little: so much is on its way to memory when the next tile begins, which has to wait until the processor is rid of
-// most of it. Measured for 16M floats on two Zen 4 cores, 512 and 128: x * y + z 7.3 and 5.0 ms.
+// The most elements of a tile whose outputs are written past the caches, while the next tile's inputs are prefetched:
+// kStreamedTile; kBriefTile for programs that compute little. When the next tile begins, this much data is still on its
+// way to memory, and the processor must wait until most of it has left. Measured for 16M floats on two Zen 4 cores, 512
+// and 128: x * y + z 7.3 and 5.0 ms.
 constexpr int64_t kStreamedTile = 512, kBriefTile = 128;
-// Memory of a tile's own is addressed by 32 bits, and part of every thread's.
+// The tile's own memory is addressed by 32 bits, and every thread has its own.
 constexpr size_t kMostTileMemory = size_t{16} << 20;
 
 bool is_float_row(const Program& p, size_t step) {
@@ -31,7 +32,7 @@ bool is_float_row(const Program& p, size_t step) {
   return s.result == kFloat32 && std::ranges::all_of(s.operands, [&](int v) { return p.text.type_of(v) == kFloat32; });
 }
 
-// Values that are single numbers whatever the shapes of a call: of inputs it is known beforehand.
+// Finds the values that are scalars for all calls. An input is one if its shape is known to have one element.
 std::vector<bool> single_numbers(const Program& p, const CallView& call) {
   std::vector<bool> single;
   for (int i = 0; i < call.num_inputs(); ++i) {
@@ -44,7 +45,7 @@ std::vector<bool> single_numbers(const Program& p, const CallView& call) {
   return single;
 }
 
-// Joins an instruction with that which makes one of its operands, if nothing else needs that.
+// Joins instruction `at` with the instruction that makes one of its operands, if that has no other consumer.
 bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const std::vector<int>& readers) {
   Instruction& second = p.code[at];
   const size_t inputs = p.text.inputs.size();
@@ -91,10 +92,10 @@ void join_instructions(Program& p, const CallView& call) {
   }
 }
 
-// Memory for results that are not given out: as few slots as their lives allow.
+// Assigns slots to results that are not outputs: as few slots as the lifetimes of values allow.
 void assign_slots(Program& p) {
   std::vector<int> free;
-  std::vector<uint8_t> ended(p.last_use.size(), 0);  // an operand that is named twice is freed once
+  std::vector<uint8_t> ended(p.last_use.size(), 0);  // so that an operand that is used twice is freed once
   for (size_t s = 0; s < p.code.size(); ++s) {
     Instruction& i = p.code[s];
     if (i.joined) continue;
@@ -108,7 +109,7 @@ void assign_slots(Program& p) {
         if (const int slot = p.code[value - p.text.inputs.size()].slot; slot >= 0) free.push_back(slot);
       }
     };
-    // A loop may write its result over an operand, element for element: so their elements must be of one size.
+    // A loop may overwrite an operand with its result element for element, if both have the same element size.
     end_operands(true);
     if (i.output < 0) {
       if (free.empty()) free.push_back(p.slots++);
@@ -119,7 +120,7 @@ void assign_slots(Program& p) {
   }
 }
 
-// Of an element, where all but the program's inputs and outputs stays in the first-level cache.
+// The cost of an element if all values except the program's inputs and outputs stay in the first-level cache.
 int64_t work_in_tile(const InnerLoopKernel& kernel) {
   constexpr int64_t kThere = 4;
   return kernel.work - kernel.out_size - std::accumulate(kernel.in_size, kernel.in_size + kernel.inputs, int64_t{0}) +
@@ -197,7 +198,7 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
     const int64_t numel = shape->numel();
     spread.push_back(numel == n ? Spread::kFull : numel == 1 ? Spread::kOne : Spread::kBroadcast);
     address.push_back({static_cast<uint32_t>(p.base_of_input(address.size())), 0});
-    // What nothing given out depends on may have any shape.
+    // An input that no output depends on may have any shape.
     l.tiled = l.tiled && broadcasts_to(*shape, out);
   }
   l.inputs = spread;
@@ -205,7 +206,7 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
   if (!l.tiled) return l;
   for (size_t s = 0; s < p.code.size(); ++s) {
     const Instruction& i = p.code[s];
-    if (i.joined) {  // nobody asks
+    if (i.joined) {  // its address is never read
       spread.push_back(Spread::kFull);
       address.push_back({});
       continue;
@@ -223,7 +224,8 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
       repeated = true;
       shape = broadcast_shapes(shape, *shapes[value]);
     }
-    // Of repeated inputs only: as many elements as the output all the same, if they are repeated in several directions.
+    // A result of broadcast inputs only may still have the output's number of elements, if they broadcast along
+    // different axes.
     if (repeated && !full && shape.numel() != n) l.tiled = false;
     const bool one = !full && !repeated;
     if (one) {
@@ -238,7 +240,7 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
     address.push_back(ready.result);
     (one ? l.once : l.each_tile).push_back(ready);
   }
-  // A step alone asks for its inputs itself, line by line.
+  // A program of one step prefetches its inputs itself, line by line.
   for (int k = 0; l.one_step() && k < kMaxInnerLoopInputs; ++k) {
     Ready& step = l.each_tile.front();
     const size_t i = step.operands[k].base - p.base_of_input(0);
@@ -305,7 +307,8 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
       continue;
     }
     if (outputs[k] != nullptr && !streamed && last_reader <= made_by) continue;
-    // Where an input lies that is still needed afterwards, the output is copied at the end of a tile.
+    // If the output's memory is an input that is read later in the tile, the output is staged and copied at the end of
+    // the tile.
     std::byte* staged = memory_ + p.staged_at() + k * p.slot_bytes();
     bases_[p.base_of_output(k)] = {staged, 0};
     if (outputs[k] != nullptr) copied_.push_back({outputs[k], staged, size, streamed});
@@ -318,7 +321,7 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
   steps(l_.once, 1, 0, false);
 }
 
-// A periodic input needs a period more than a tile.
+// A periodic input needs one period more than a tile.
 size_t Range::broadcast_bytes() const { return (static_cast<size_t>(p_.tile) + BroadcastInput::kLongRow) * p_.widest; }
 
 int Range::last_reader(const std::byte* data) const {
@@ -360,7 +363,7 @@ int64_t Range::fill(int64_t begin, int64_t most, int64_t at) {
   return n;
 }
 
-// `at`: where in its tile output 0 goes, if it has memory of the tile's own.
+// `at`: the position of output 0 within its tile, if it is in the tile's own memory.
 void Range::compute(int64_t begin, int64_t n, int64_t at) {
   for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data + begin * bases_[b].advance;
   const size_t first = p_.base_of_output(0);
@@ -370,7 +373,8 @@ void Range::compute(int64_t begin, int64_t n, int64_t at) {
   steps(l_.each_tile, n, still, stream_ && !l_.one_step());
 }
 
-// Makes an input that is repeated readable for elements [begin, begin + n). A bit of `still`: it is one element.
+// Makes a broadcast input readable for elements [begin, begin + n). Sets its bit in `still` if it is a single element
+// there.
 void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
   const BroadcastInput& from = broadcast_[r];
   const size_t base = p_.base_of_input(static_cast<size_t>(from.input));
@@ -388,7 +392,7 @@ void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
   if (from.map.stride[0][0] == 0) still |= uint64_t{1} << from.input;
 }
 
-// A step's share of the inputs' next tile: what all of them would ask for at once, memory does not take at once.
+// Prefetches a step's share of the inputs' next tile: memory could not take the requests for all of it at once.
 void Range::read_next(int64_t n, int64_t step, int64_t steps) {
   for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
     if (l_.inputs[i] != Spread::kFull) continue;
@@ -412,7 +416,7 @@ void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still, boo
   }
 }
 
-// The operands of an instruction that are one element of a repeated input.
+// Returns the operands of an instruction that are a single element of a broadcast input.
 uint32_t Range::standing(const Ready& i, uint64_t still) const {
   uint32_t result = 0;
   for (int k = 0; k < kMaxInnerLoopInputs; ++k) {

@@ -1,5 +1,5 @@
-// _FusedReduction: the reduction of what a program computes (device/cpu/fused/fused_program.h), block by block: what is
-// reduced never goes through memory. Blocks and parts are those of reduce.h, so the results are the same bits.
+// _FusedReduction: reduces the value of a program (device/cpu/fused/fused_program.h) block by block, so that the value
+// is never stored in memory. Blocks and parts are those of reduce.h, so the results have the same bits.
 #include <algorithm>
 #include <atomic>
 
@@ -15,7 +15,7 @@ namespace {
 using cpu::Layout;
 using cpu::Program;
 
-// What is reduced: the shape of the program's value, and how many elements go into one result.
+// The shape of the value that is reduced, and the number of its elements per result.
 struct Reduced {
   PartialShape shape;
   int64_t run = 1;

@@ -1,7 +1,7 @@
-// _ScalarLoop: rounds of a loop whose values are single numbers (lib/ops/control/scalar_loop.h).
+// _ScalarLoop: iterations of a loop whose values are all scalars (lib/ops/control/scalar_loop.h).
 //
-// A round calls the inner loops of its ops one after the other, on values that have their places: what a plan does
-// between two ops (finding inputs, making tensors) takes ten times as long as an addition.
+// A round calls the inner loops of its ops one after the other on values in fixed cells. An executor's work between two
+// ops (finding inputs, making tensors) takes ten times as long as an addition.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -23,10 +23,10 @@ struct LoopProgram : KernelState {
       kernels.push_back(cpu::inner_loop_kernel(loop.program, step));
   }
   ScalarRound loop;
-  std::vector<cpu::InnerLoopKernel> kernels;  // by step
+  std::vector<cpu::InnerLoopKernel> kernels;  // one per step
 };
 
-// The place of a value.
+// The memory of a value.
 struct alignas(16) Cell {
   std::byte bytes[16];
 };
@@ -45,22 +45,22 @@ Shape rows_of(int64_t count, const Shape& element) {
   return Shape(dims);
 }
 
-// A list that gives its last element to each round.
+// A list from which each round takes the last element.
 struct ReadList {
   const TensorList* list;
   Tensor rows;
-  const std::byte* end;  // behind the next element
-  size_t size;           // of an element, in bytes
+  const std::byte* end;  // the end of the next element
+  size_t size;           // bytes per element
   Cell* to;
 };
 
-// A list that gets an element from each round.
+// A list to which each round appends an element.
 class WrittenList {
  public:
   WrittenList(const TensorList& list, DType type, const Shape& shape, const Cell* from)
       : list_(list), type_(type), shape_(shape), size_(dtype_size(type)), from_(from) {}
 
-  // How many elements it takes. Rows are made for a list that is empty.
+  // How many elements can be appended. 0 unless the list is empty: only then are rows made for it.
   int64_t room() const {
     if (list_.size() != 0 || list_.element_dtype() != type_ || !list_.element_shape().compatible_with(shape_)) {
       return 0;
@@ -96,7 +96,7 @@ class WrittenList {
   int64_t capacity_ = 0;
 };
 
-// A step with the places of its values.
+// A step with the addresses of its values.
 struct PlacedStep {
   InnerLoopFn run;
   unsigned moves;
@@ -154,7 +154,7 @@ class Rounds {
     Cell* to;
     const Cell* from;
   };
-  static constexpr int64_t kBetweenLooks = 1024;  // rounds between looks for who wants the call to stop
+  static constexpr int64_t kBetweenLooks = 1024;  // rounds between two checks for cancellation
 
   Cell& cell(int value) { return cells_[static_cast<size_t>(value)]; }
 
@@ -180,7 +180,7 @@ class Rounds {
     }
   }
 
-  // Until round `end`. False after the last one, and before one that fails.
+  // Runs until round `end`. Returns false after the loop's last round, and if a round would fail, before that round.
   bool run_some(int64_t end) {
     for (; rounds_ < end; ++rounds_) {
       for (ReadList& read : read_) copy_element(read.to, read.end - read.size, read.size);
@@ -203,7 +203,7 @@ class Rounds {
   }
 
   void carry() {
-    if (crossed_) [[unlikely]] {  // a value that another one is to have would be lost
+    if (crossed_) [[unlikely]] {  // copying in place would overwrite a value that another one still needs
       before_ = cells_;
       for (const Carried& c : carried_) *c.to = before_[static_cast<size_t>(c.from - cells_.data())];
       return;
@@ -214,7 +214,7 @@ class Rounds {
   static bool is_stopped(const Step& step) {
     try {
       step.throw_if_stopped();
-    } catch (const Error&) {  // whoever goes on with the loop finds the same
+    } catch (const Error&) {  // whoever continues the loop finds the same error
       return true;
     }
     return false;
@@ -229,11 +229,11 @@ class Rounds {
 
   KernelContext& c_;
   const ScalarRound& loop_;
-  std::vector<Cell> cells_;  // by value of the program
+  std::vector<Cell> cells_;  // one per value of the program
   std::vector<Cell> before_;
   std::vector<PlacedStep> steps_;
   std::vector<Carried> carried_;
-  bool crossed_ = false;  // a value becomes another one
+  bool crossed_ = false;  // whether a carried value becomes another carried value
   std::vector<ReadList> read_;
   std::vector<WrittenList> written_;
   const Cell* condition_ = nullptr;

@@ -1,4 +1,4 @@
-// Batches of matrices that broadcast: where the operands of each result begin.
+// Batches of matrices that broadcast.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace panto::cpu {
 
-// Where the factors of each product of a batch begin, in matrices.
+// For each product of a batch: the numbers of the two matrices that are multiplied.
 class Batch {
  public:
   Batch(const PartialShape& x, const PartialShape& y, const PartialShape& out) : map_(batch_map(x, y, out)) {

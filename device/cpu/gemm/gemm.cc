@@ -17,31 +17,31 @@
 namespace panto::cpu {
 namespace {
 
-// Multiplications of a tile where there are few. On two Zen 4 cores 1000x40 by 40x32 takes 24 us as one tile, 14 as
+// Multiplications per tile if there are few tiles. On two Zen 4 cores 1000x40 by 40x32 takes 24 us as one tile, 14 as
 // two.
 constexpr int64_t kTileWork = 512 << 10;
-constexpr int64_t kManyTilesWork = 8 << 20;  // there are as many as the root of the work by this, and each is larger
-constexpr int64_t kEqualTiles = 8;           // so many are "few"
-constexpr int64_t kMinRows = 64;             // of a tile of several
+constexpr int64_t kManyTilesWork = 8 << 20;  // for more work: the number of tiles is sqrt(work / kManyTilesWork)
+constexpr int64_t kEqualTiles = 8;           // up to this many tiles are "few"
+constexpr int64_t kMinRows = 64;             // of a tile, if there are several
 constexpr int64_t kMinColumns = 64;
-constexpr int64_t kRowColumns = 512;                // the same where there are so few rows
+constexpr int64_t kRowColumns = 512;                // the same for products with so few rows
 constexpr int64_t kRowWork = 256 << 10;             // that reading takes longer than multiplying
-constexpr int64_t kMaxTiles = 256;                  // however many processors there are; there are more where
-constexpr int64_t kMaxTileWork = int64_t{1} << 31;  // one took a tenth of a second, in which nothing stops it
-constexpr int64_t kFewTiles = 8;                    // with no more than these a long inner dimension is cut, too,
+constexpr int64_t kMaxTiles = 256;                  // whatever the number of processors; but more tiles if
+constexpr int64_t kMaxTileWork = int64_t{1} << 31;  // one took a tenth of a second, since a tile cannot be cancelled
+constexpr int64_t kFewTiles = 8;                    // up to this many tiles a long inner dimension is cut, too,
 constexpr int64_t kPartDepth = 8 * 1024;            // in parts of at least this size,
-constexpr int64_t kPartElements = 64 * 1024;        // where the results of all parts stay small
+constexpr int64_t kPartElements = 64 * 1024;        // if the results of all parts stay small
 constexpr int64_t kMaxParts = 64;
-constexpr size_t kCachedPlans = 64;    // of a thread
-constexpr int64_t kCacheLine = 16;     // elements; columns of tiles begin at multiples
-constexpr int64_t kRowMultiple = 4;    // rows at multiples of this, which keeps halves equal
+constexpr size_t kCachedPlans = 64;    // per thread
+constexpr int64_t kCacheLine = 16;     // elements; tiles begin at columns that are multiples
+constexpr int64_t kRowMultiple = 4;    // tiles begin at rows that are multiples, which keeps halves equal
 constexpr int64_t kTileGemmRows = 12;  // narrower products leave tile_gemm's vectors empty or copy more than they use
 constexpr int64_t kTileGemmColumns = 16;
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
-// Where reading the right factor takes longer than multiplying it, tile_gemm is ahead of the libraries: they copy it.
-// Its rows must be long for that, though, if they are read for more than two rows.
+// True if reading the right factor takes longer than multiplying it: tile_gemm is faster then, since libraries copy it.
+// With more than two rows of `a` the rows of the right factor must be long, too.
 bool is_few_rows_by_matrix(const GemmSize& s) {
   constexpr int64_t kMinElements = 256 << 10;
   if (s.transpose_b || s.n < kTileGemmColumns) return false;
@@ -51,16 +51,17 @@ bool is_few_rows_by_matrix(const GemmSize& s) {
   return s.m <= 2 || (wide && s.m <= (s.n >= 1536 ? kRowsAtOnce : kRowsAtOnce / 2));
 }
 
-// A matrix by a column is a row by the other matrix, in the same memory: rows are what libraries and tile_gemm do well.
+// A matrix times a column is the mirrored product, a row times a matrix, in the same memory. Libraries and tile_gemm
+// are good at rows.
 bool is_matrix_by_column(const GemmSize& s) { return s.n == 1 && s.m > 1; }
 GemmSize mirrored(const GemmSize& s) {
   return {.m = s.n, .n = s.m, .k = s.k, .transpose_a = !s.transpose_b, .transpose_b = !s.transpose_a};
 }
 
-// Where oneDNN 2.6 does not copy rows of b that are far apart, as for up to some hundred rows of a, it takes up to
-// three times as long: 64x1024 by 1024x4096 6.2 ms on two Sapphire Rapids cores, by 1024x4112 2.1 ms; tile_gemm, which
-// copies them in the order in which they lie, 3.0 ms for either. Not on AMD's: on two Zen 4 cores 2.6 ms, by tile_gemm
-// 3.2.
+// oneDNN 2.6 does not copy `b` for up to some hundred rows of `a`. If the rows of `b` are a multiple of 8 KiB apart, it
+// takes up to three times as long: 64x1024 by 1024x4096 6.2 ms on two Sapphire Rapids cores, by 1024x4112 2.1 ms;
+// tile_gemm, which copies rows in the order in which they lie, 3.0 ms for either. Not so on AMD: on two Zen 4 cores 2.6
+// ms, by tile_gemm 3.2.
 bool has_rows_in_each_others_way(const GemmSize& s) {
   return !is_amd() && !s.transpose_b && s.m > kRowsAtOnce && s.m < 128 && s.n % kFarApart == 0;
 }
@@ -70,10 +71,10 @@ bool for_tile_gemm(const GemmSize& s) {
          (tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns);
 }
 
-// Of so many products more would change nothing.
+// More than kEqualTiles products do not change how each is cut.
 int64_t some(int64_t products) { return std::clamp<int64_t>(products, 1, kEqualTiles); }
 
-// By xtensor-blas, which calls BLAS.
+// Calls BLAS through xtensor-blas.
 void blas_rectangle(const GemmSize& s, const Rectangle& r, const double* a, const double* b, double* c) {
   using cxxblas::Transpose;
   cxxblas::gemm<xt::blas_index_t>(
@@ -97,7 +98,7 @@ void add_parts(T* c, const T* more, int64_t n, int64_t parts) {
 bool is_small(const GemmSize& s) {
   const int64_t w = s.work();
   if (w <= 4 * 1024) return true;
-  // Where a column at a time is all there is, vectors stay empty; packing a transposed `b` must pay, too.
+  // With a single column vectors stay empty; packing a transposed `b` must pay, too.
   if (s.n == 1 || (s.transpose_b && s.m < 8)) return false;
   return w <= (s.m == 1 ? 64 * 1024 : 256 * 1024);
 }
@@ -110,15 +111,15 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size, int64_t products)
       tile_rows_(size_.m),
       tile_columns_(size_.n),
       part_depth_(size_.k) {
-  // Halve the longer side as long as tiles are large enough: so there is a power of two of them, mostly, and threads
-  // get equal shares. Tiles below kMinRows and kMinColumns cost up to a third of the speed, few tiles leave threads
-  // without work.
+  // Halves the longer side as long as tiles are large enough. So the number of tiles is usually a power of two, and
+  // threads get equal shares. Tiles below kMinRows and kMinColumns cost up to a third of the speed; too few tiles leave
+  // threads without work.
   const int64_t work = size_.work();
   const bool few_rows = dtype == kFloat32 && is_few_rows_by_matrix(size_);
   const auto wanted = std::max(std::min(kEqualTiles, work / (few_rows ? kRowWork : kTileWork)) / products_,
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / kManyTilesWork))));
   const int64_t min_columns = few_rows ? kRowColumns : kMinColumns;
-  // Two halves of 64x512x1024 take oneDNN two thirds of the time of eight parts.
+  // Limited by the number of processors: two halves of 64x512x1024 take oneDNN two thirds of the time of eight parts.
   const int64_t most = std::max(std::min({kMaxTiles, tiles_for_processors(), wanted}), work / kMaxTileWork);
   while (2 * tiles() <= most) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * min_columns;
@@ -129,14 +130,14 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size, int64_t products)
     column_tiles_ = ceil_div(size_.n, tile_columns_);
   }
   const int64_t elements = size_.m * size_.n;
-  // In bfloat16 the sums of parts would be rounded once more each.
+  // Not in bfloat16: the sum of each part would be rounded once more.
   if (dtype != kBFloat16 && tiles() <= kFewTiles && size_.k >= 2 * kPartDepth && elements <= kPartElements) {
     const int64_t parts = std::min({size_.k / kPartDepth, kMaxParts});
     part_depth_ = round_up(ceil_div(size_.k, parts), kCacheLine);
     parts_ = ceil_div(size_.k, part_depth_);
   }
   if (dtype == kFloat64 || (dtype == kFloat32 && for_tile_gemm(size_))) return;
-  const OneThread scope;  // a primitive is made for a number of threads
+  const OneThread scope;  // oneDNN makes a primitive for a given number of threads
   primitives_ = std::make_unique<Primitives>();
   for (int64_t rows : {tile_rows_, size_.m - (row_tiles_ - 1) * tile_rows_}) {
     for (int64_t columns : {tile_columns_, size_.n - (column_tiles_ - 1) * tile_columns_}) {
@@ -180,7 +181,7 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
   if (by_tile_gemm()) {
     const MatrixRef<float> left = left_matrix(size_, static_cast<const float*>(a) + a_offset);
     const MatrixRef<float> right = right_matrix(size_, static_cast<const float*>(b) + b_offset);
-    // Of what is computed, which may lie turned in what is asked for.
+    // Translates rectangles of the computed product to the asked one, which may be its mirror image.
     const auto in_all = [&](int64_t i, int64_t height, int64_t j, int64_t width) {
       turned ? done(column + j, width, row + i, height) : done(row + i, height, column + j, width);
     };

@@ -1,9 +1,10 @@
-// Products of large matrices: tiles of the result are computed on one thread each, by libraries (oneDNN for float and
-// bfloat16, BLAS for double) or by our own tile_gemm where that is as fast, and the tiles are shared between threads.
+// Products of large matrices. The result is cut into tiles, which are shared between threads. Each tile is computed on
+// one thread, by a library (oneDNN for float and bfloat16, BLAS for double) or by our own tile_gemm where it is as
+// fast.
 //
-// Left to themselves the libraries give other bits on other numbers of threads, because they may cut the inner
-// dimension: oneDNN 2.6 for 64x64x64 and 1x512x512, OpenBLAS 0.3.21 from 96x96x96 on. How a plan cuts depends on the
-// sizes only.
+// The libraries' own threading gives different bits for different numbers of threads, because they may cut the inner
+// dimension: oneDNN 2.6 for 64x64x64 and 1x512x512, OpenBLAS 0.3.21 from 96x96x96 on. A plan here is cut by the sizes
+// only.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace panto::cpu {
 
 using panto::GemmSize;
 
-// True where one call of tile_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
+// True if one call of tile_gemm is as fast as a library call with its overhead (measured on Zen 3 and AVX2).
 bool is_small(const GemmSize& s);
 
 template <class T>
@@ -31,41 +32,45 @@ MatrixRef<T> right_matrix(const GemmSize& s, const T* b) {
   return s.transpose_b ? MatrixRef<T>{b, 1, s.k} : MatrixRef<T>{b, s.n, 1};
 }
 
-// A constant right factor, copied in the layout that oneDNN's products of whole rows read best; otherwise they make
-// that copy each time. (There is none without AVX-512, for tiles that are not whole rows and where tile_gemm
-// multiplies.) On two Sapphire Rapids cores, of the time without: 4x2048 by 2048x512 0.54, by 2048x1000 0.59, 16x784 by
-// 784x512 0.67, 16x300 by 300x200 0.94. Immutable; plans for other numbers of rows share copies.
+// A constant right factor, copied to the layout that oneDNN reads best in products of whole rows; without it oneDNN
+// makes that copy in each call. (Not made without AVX-512, for tiles that are not whole rows, and if tile_gemm
+// multiplies.) Time as a fraction of that without it, on two Sapphire Rapids cores: 4x2048 by 2048x512 0.54, by
+// 2048x1000 0.59, 16x784 by 784x512 0.67, 16x300 by 300x200 0.94. Immutable; plans for other numbers of rows share
+// copies.
 class PackedFactor;
 
 // Immutable; may be used by several threads at once.
 class GemmPlan {
  public:
-  // For float32, float64, or bfloat16 where has_bfloat16() (isa.h). `products`: so many of this size are computed
-  // together; the more there are, the fewer tiles each needs. No size may be 0. Throws Internal or
-  // ResourceExhausted where oneDNN fails.
+  // For float32, float64, or bfloat16 if has_bfloat16() (isa.h). `products`: the number of products of this size that
+  // are computed together; the more, the fewer tiles each needs. No size may be 0. Throws Internal or ResourceExhausted
+  // if oneDNN fails.
   GemmPlan(DType dtype, const GemmSize& size, int64_t products = 1);
   ~GemmPlan();
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  // Whether a plan for these would be no other.
+  // Whether a plan for these arguments would be the same.
   bool is_for(const GemmSize& size, int64_t products) const;
-  // Tiles in all; they may be computed in any order, by any thread.
+  // The number of tiles. They may be computed in any order, by any thread.
   int64_t tiles() const { return row_tiles_ * column_tiles_; }
-  // Rows of the inner dimension that are multiplied at a time, where the result is too small to be shared and the inner
-  // dimension long; else 1. Part p > 0 of every tile goes to a matrix of its own, to be added to part 0 in order.
+  // The number of parts into which the inner dimension is cut: more than 1 if it is long and the result is too small to
+  // be shared between threads. Part p > 0 of every tile is written to a separate matrix; the caller adds these to part
+  // 0 in order.
   int64_t parts() const { return parts_; }
-  // `right`, as `b` of runs to come, packed; null where that is of no use. The bits of products are the same.
+  // Packs `right` for use as `b` in later runs; null if packing does not help. Packing does not change the bits of
+  // results.
   std::shared_ptr<const PackedFactor> pack(const Tensor& right) const;
-  // On the calling thread. `c` is where the whole matrix (of this part) begins. `packed`: `b`, or null.
+  // Computes a tile on the calling thread. `c`: the whole matrix of this part. `packed`: the packed `b`, or null.
   void run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c,
                 const PackedFactor* packed = nullptr) const;
-  // Tiles [begin, end) of a plan without parts. Whole rows of tiles, and any tiles of a single row, are one call of
-  // tile_gemm, which then copies the factors once and reads them to their ends: its bits do not depend on how the
-  // result is cut.
+  // Computes tiles [begin, end) of a plan without parts. Whole rows of tiles, and any tiles of a single row, are one
+  // call of tile_gemm, which then copies the factors once and reads them to their ends. The bits do not depend on how
+  // the result is cut.
   void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c, const TileCallback& done = {},
                  const PackedFactor* packed = nullptr) const;
-  // Everything, on as many threads as are worth it. `done` hears, on the thread that made it, of each rectangle of c.
+  // Computes the whole product on as many threads as are worth it. `done` is called for each rectangle of c, on the
+  // thread that computed it.
   void run(const void* a, const void* b, void* c, const TileCallback& done = {},
            const PackedFactor* packed = nullptr) const;
 
@@ -78,17 +83,17 @@ class GemmPlan {
 
   DType dtype_;
   int64_t products_;
-  GemmSize asked_, size_;  // the product that is asked for, and the one of the same memory that is computed
+  GemmSize asked_, size_;  // the product asked for, and the one computed, of the same memory
   int64_t row_tiles_ = 1, column_tiles_ = 1, parts_ = 1;
   int64_t tile_rows_, tile_columns_, part_depth_;
-  std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile there is; null where others multiply
+  std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile; null if others multiply
 };
 
-// The plan for these sizes, from a cache of this thread's that keeps the most recently used ones.
+// Returns the plan for these sizes, from a least-recently-used cache of this thread.
 std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size, int64_t products = 1);
-// Plans that the calling thread's cache has made so far: for tests.
+// How many plans the calling thread's cache has made so far. For tests.
 PANTO_EXPORT int64_t gemm_plans_made();
-// Factors that are packed at the moment, in all threads: for tests.
+// How many packed factors exist at the moment, in all threads. For tests.
 PANTO_EXPORT int64_t packed_factors_alive();
 
 }  // namespace panto::cpu

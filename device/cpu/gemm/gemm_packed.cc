@@ -55,19 +55,19 @@ TileProduct::TileProduct(DType type, const GemmSize& s, const Rectangle& r, cons
 
 int64_t packed_factors_alive() { return alive; }
 
-// A factor in blocks: one for each part of the inner dimension and tile of columns.
+// A factor cut into blocks: one for each part of the inner dimension and each tile of columns.
 struct PackedFactor::Blocks {
   struct Block {
     dnnl_memory_desc_t ours, packed;
-    int64_t from;  // its first element in the factor
-    size_t to;     // its first byte in `data`
+    int64_t from;  // the block's first element in the factor
+    size_t to;     // the block's first byte in `data`
   };
   Blocks() { ++alive; }
   ~Blocks() { --alive; }
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
-  Tensor factor;  // holds the address, by which copies are found again
+  Tensor factor;  // keeps the factor alive: of() finds copies by its address
   std::vector<Block> all;
   Tensor data;
 
@@ -94,7 +94,7 @@ struct PackedFactor::Blocks {
         1);
   }
 
-  // The copy that somebody has, or a new one.
+  // Returns an existing copy of the factor in these blocks, or makes one.
   static std::shared_ptr<const Blocks> of(const Tensor& factor, std::vector<Block> blocks) {
     static std::mutex& mutex = *new std::mutex;  // leaked on purpose: threads may plan while the process ends
     static auto& known = *new std::vector<std::weak_ptr<const Blocks>>;
@@ -131,7 +131,7 @@ std::shared_ptr<const PackedFactor> PackedFactor::make(const GemmPlan& plan, con
   auto made = std::make_shared<PackedFactor>();
   const GemmSize& s = plan.size_;
   const DType type = plan.dtype_;
-  // Tiles of as many columns and as deep read the same block, however many rows they have.
+  // Tiles with the same columns and depth read the same block, whatever their number of rows.
   const auto sibling = [&](int64_t columns, int64_t depth) -> const TileProduct* {
     for (const auto& p : made->primitives_.all) {
       if (p->rectangle().columns == columns && p->rectangle().depth == depth) return p.get();

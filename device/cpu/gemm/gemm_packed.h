@@ -1,5 +1,5 @@
-// oneDNN's part of GemmPlan: a primitive for each size of tile, and constant factors in the layout that those like
-// best. Internal to gemm.cc and gemm_packed.cc.
+// The oneDNN part of GemmPlan: a primitive for each size of tile, and constant factors in the layout that these
+// primitives prefer. Internal to gemm.cc and gemm_packed.cc.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;
 };
 
-// The right factor of a rectangle in a product of size `s`, as it lies. `type`: kFloat32 or kBFloat16, here and below.
+// The layout of a rectangle's right factor in the unpacked matrix of a product of size `s`. `type`: kFloat32 or
+// kBFloat16, here and below.
 dnnl_memory_desc_t right_desc(DType type, const GemmSize& s, const Rectangle& r);
 
-// One oneDNN primitive with what it is executed on.
+// A oneDNN primitive and the descriptors of its operands.
 class TileProduct {
  public:
-  // `right`: the right factor's layout, which may be left to oneDNN.
+  // `right`: the layout of the right factor, or one that lets oneDNN choose.
   TileProduct(DType type, const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right);
 
   const Rectangle& rectangle() const { return rectangle_; }
@@ -57,10 +58,11 @@ struct GemmPlan::Primitives {
 
 class PackedFactor {
  public:
-  // Null where oneDNN reads the factor as it lies, and where it has another algorithm for either layout than that of
-  // which the bits are known to be the same: "brgemm", which it has for tiles that are whole rows of the result.
+  // Returns null if oneDNN reads the factor as it is, or if it would use another algorithm for the packed layout than
+  // "brgemm". "brgemm", which it has for tiles that are whole rows of the result, is known to give the same bits for
+  // both layouts.
   static std::shared_ptr<const PackedFactor> make(const GemmPlan& plan, const Tensor& right);
-  // `block`: the number of the part of the inner dimension times that of column tiles, plus that of the column tile.
+  // `block`: (part of the inner dimension) * (number of column tiles) + (column tile).
   void multiply(const Rectangle& r, int64_t block, const void* a, void* c) const;
 
  private:

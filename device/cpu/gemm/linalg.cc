@@ -26,13 +26,13 @@ namespace {
 
 using cpu::GemmPlan;
 
-// What products of T are added up in, where it is not T: the result is rounded, or wraps, once.
+// The type in which products of T are accumulated, for narrow T: the result is rounded, or wraps, once.
 template <class T>
 using Wide = std::conditional_t<is_half_type<T>, float, uint32_t>;
 template <class T>
 inline constexpr bool kIsWidened = is_half_type<T> || (std::is_integral_v<T> && sizeof(T) < sizeof(uint32_t));
 
-// Signed integers are multiplied as unsigned ones: the product wraps.
+// Signed integers are multiplied as unsigned ones, so that the product wraps.
 template <class T>
 using Factor = std::conditional_t<std::is_integral_v<T>,
                                   std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
@@ -40,14 +40,15 @@ using Factor = std::conditional_t<std::is_integral_v<T>,
 template <class T>
 bool for_library(const GemmSize& s) {
   if constexpr (std::is_same_v<T, BFloat16>) return cpu::has_bfloat16() && !cpu::is_small(s);
-  // BLAS counts in 32 bits.
+  // BLAS has 32-bit sizes.
   const bool fits = std::is_same_v<T, float> || (s.m <= INT_MAX && s.n <= INT_MAX && s.k <= INT_MAX);
   return std::is_floating_point_v<T> && fits && !cpu::is_small(s);
 }
 
-// Columns by rows: there is nothing to add up. They are what Mul makes of them, which goes past the caches where it is
-// large: 64 of 784 by 512 take 3.7 ms on a Zen 4 core, and 7.8 as other products. But short rows begin more often than
-// they are computed: 1000 by 2 takes 5.9 us, and 2.2. `conjugates`: a factor, if it is complex.
+// A column times a row (k = 1) needs no summation. Mul's inner loop computes it, and writes large results past the
+// caches: 64 of 784 by 512 take 3.7 ms on a Zen 4 core, and 7.8 as other products. Not for short rows, where starting
+// the loop costs more than running it: 1000 by 2 takes 5.9 us, and 2.2 as other products. `conjugates`: whether a
+// complex factor is conjugated.
 template <class T>
 bool is_by_mul(const GemmSize& s, bool conjugates) {
   constexpr int64_t kShortRow = 16;
@@ -71,7 +72,7 @@ void columns_by_rows(KernelContext& c, const GemmSize& s) {
                        c.out_data<T>(0), c.out_numel(0));
 }
 
-// For a library, made when a call is prepared.
+// The plan of a library product, made when a call is prepared.
 struct PreparedProduct final : KernelState {
   GemmPlan plan;
   cpu::MadeOfConstant<std::shared_ptr<const cpu::PackedFactor>> right;
@@ -84,7 +85,7 @@ struct PreparedProduct final : KernelState {
   int64_t bytes() const noexcept override { return right.bytes(); }
 };
 
-// Null where the sizes are unknown or too small. A right factor for all of a batch is packed, if it is a constant.
+// Returns null if the sizes are unknown or too small. Packs a constant right factor that is shared by the whole batch.
 template <class T>
 std::shared_ptr<KernelState> prepare_product(const KernelContext& c, bool transpose_a, bool transpose_b) {
   const PartialShape &a = c.in(0).partial_shape(), &b = c.in(1).partial_shape();
@@ -99,7 +100,7 @@ std::shared_ptr<KernelState> prepare_product(const KernelContext& c, bool transp
   return prepared;
 }
 
-// Rows [begin, end) of the product. `conjugates`: of complex factors, those that are transposed are conjugated.
+// Computes rows [begin, end) of the product. `conjugates`: transposed complex factors are conjugated.
 template <class T>
 void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin, int64_t end, bool) {
   using F = Factor<T>;
@@ -109,7 +110,7 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
                     reinterpret_cast<F*>(c) + begin * s.n, s.n);
 }
 
-// Real and imaginary parts of a piece of a row, each added up in the order of k.
+// For complex numbers: sums real and imaginary parts of a piece of a row, each in the order of k.
 template <class R>
 void product_rows(const GemmSize& s, const std::complex<R>* a, const std::complex<R>* b, std::complex<R>* c,
                   int64_t begin, int64_t end, bool conjugates) {
@@ -136,7 +137,7 @@ void product_rows(const GemmSize& s, const std::complex<R>* a, const std::comple
   }
 }
 
-// The plan of a product for a library: the one that the call was prepared with, if there is such, or a cached one.
+// The plan of a library product: the prepared one if it fits, else a cached one.
 struct ChosenPlan {
   std::shared_ptr<const GemmPlan> cached;
   const GemmPlan* plan = nullptr;
@@ -154,7 +155,7 @@ struct ChosenPlan {
   }
 };
 
-// `call`, here and below: of which the factors are the inputs, or null.
+// `call`, here and below: the call whose inputs are the factors, or null.
 template <class T>
 void product_by_plan(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
                      const cpu::TileCallback& done = {}) {
@@ -162,18 +163,19 @@ void product_by_plan(const GemmSize& s, const T* a, const T* b, T* c, const Kern
   chosen.plan->run(a, b, c, done, chosen.packed);
 }
 
-// `done` hears of products by a plan only.
+// `done` is called only for products by a plan.
 template <class T>
 void product(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
              const cpu::TileCallback& done = {}) {
   if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m, false);
   if (for_library<T>(s)) return product_by_plan(s, a, b, c, call, done);
-  // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
+  // Every element is added up in the same order, however rows are shared. One range per thread, since tile_gemm copies
+  // a factor in each call.
   cpu::parallel_for(
       s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end, false); }, 16);
 }
 
-// `multiply(a, b, c)` does it for the wider type.
+// Converts the factors to the wide type, calls multiply(a, b, c) and converts the result back.
 template <class T, class Multiply>
 void product_widened(KernelContext& c, const Multiply& multiply) {
   using W = Wide<T>;
@@ -217,14 +219,14 @@ struct BatchProduct {
     const int64_t most = INT64_MAX / batch.count();
     return s.work() > most ? INT64_MAX : s.work() * batch.count();
   }
-  // body(a, b, r): of the product with this number.
+  // Calls body(a, b, r) with the matrices of product i.
   template <class Body>
   void one(int64_t i, const Body& body) const {
     const auto [at_x, at_y] = batch.at(i);
     body(x + at_x * s.m * s.k, y + at_y * s.k * s.n, out + i * s.m * s.n);
   }
 
-  // As one sequence of the rows of all products.
+  // Shares the rows of all products as one sequence.
   void by_rows() const {
     const int64_t grain = cpu::is_small(s) && s.work() > 0 ? s.m : 16;
     constexpr int64_t kPiece = 1 << 22;  // multiplications
@@ -292,9 +294,9 @@ struct BatchMatMulKernel {
 };
 const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::of<"BatchMatMulV2">{}, BatchMatMulKernel{});
 
-// What runs after the product has the functors of the separate kernels, not oneDNN's post-operations: those turn a NaN
-// into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by its gemm, as here, they are a
-// pass of their own as well.
+// The epilogue uses the functors of the separate kernels rather than oneDNN's post-operations. Those turn a NaN into 0
+// in Relu, and the others differ in the last bits. They would save no pass either: where oneDNN multiplies by its gemm,
+// as here, they are a separate pass, too.
 struct FusedMatMulKernel {
   template <class T>
   static std::shared_ptr<KernelState> prepare(const KernelContext& c) {

@@ -1,5 +1,5 @@
-// Four columns of a matrix laid side by side. Of plain vectors, so that it is compiled for the instruction set of the
-// function that it is inlined into.
+// Packs four columns of a matrix side by side. Uses generic vectors, so that it is compiled for the instruction set of
+// the function that it is inlined into.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// What is to be done to a rectangle of a product as soon as it is whole, while the cache has it.
+// A callback for each finished rectangle of a product, called while the rectangle is in the cache.
 #pragma once
 
 #include <cstdint>
 
 namespace panto::cpu {
 
-// Refers to a body(row, rows, column, columns), or to none. Called by several threads at once, for rectangles that do
-// not overlap.
+// Refers to a body(row, rows, column, columns), or to none. Several threads call it at once, for rectangles that do not
+// overlap.
 class TileCallback {
  public:
   TileCallback() = default;

@@ -13,25 +13,25 @@
 namespace panto::cpu {
 namespace {
 
-// Everything below is inlined into entrances that are compiled for one instruction set each.
+// Everything below is inlined into entry functions, each compiled for one instruction set.
 #define PANTO_INLINE [[gnu::always_inline]] inline
 
-// Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
-// over such a block and are added to c. The other sizes do not show in the result.
+// The inner dimension is cut into blocks of kDepth: a panel of b, two vectors wide, then stays in the first-level
+// cache. Each block is summed up and added to c, so kDepth affects the bits of the result. The other sizes do not.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kFewRows = 192;     // up to here `a` is read in place, unless rows of b are far apart
-constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
-constexpr int64_t kPackedColumns = 2048;   // of b
-constexpr int64_t kRowBytes = 32 << 10;    // of b, from which on a row is multiplied by rows of b,
-constexpr int64_t kRowsBytes = 512 << 10;  // and from which on several rows are
-// Rows, or columns, of c that are made in place before a request to stop is looked for.
+constexpr int64_t kFewRows = 192;          // up to here `a` is read in place, unless rows of b are far apart
+constexpr int64_t kPackedRows = 192;       // rows of a packed at a time; with kDepth they fill the second-level cache
+constexpr int64_t kPackedColumns = 2048;   // columns of b packed at a time
+constexpr int64_t kRowBytes = 32 << 10;    // of b: from this size on a single row is multiplied row by row,
+constexpr int64_t kRowsBytes = 512 << 10;  // and from this size on several rows are
+// Rows, or columns, of c that are computed in place between two checks for cancellation.
 constexpr int64_t kInPlace = 64 * 1024;
 
-// Rows of two vectors each: their sums fit the registers and hide the adds' latency.
+// Rows per group, two vectors wide: their sums fit the registers and hide the latency of additions.
 template <int kBytes>
 constexpr int kRows = kBytes == 64 ? 12 : 6;
 
-// kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
+// Computes kCount rows of a panel of c that is kVectors wide. Rows of b are `b_row` elements apart. Adds to c unless
 // `first`.
 template <class T, int kBytes, int kVectors, int kCount>
 PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t width,
@@ -40,7 +40,7 @@ PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* 
   using Loose = typename Vector<T, kBytes>::loose;
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
   V sum[kCount][kVectors] = {};
-  // What the sums are added to comes from far away, meanwhile.
+  // Prefetches the elements of c to which the sums are added.
 #pragma GCC unroll 16
   for (int r = 0; r < kCount; ++r) __builtin_prefetch(c + r * c_row, 1);
   for (int64_t p = 0; p < k; ++p) {
@@ -71,7 +71,8 @@ PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* 
   }
 }
 
-// Calls body.operator()<kCount>(i) for groups of kCount rows from i that together are m rows, most of them kMost high.
+// Calls body.operator()<kCount>(i) for groups of kCount rows that together are m rows; kCount is kMost as far as
+// possible.
 template <int kMost, class Body>
 PANTO_INLINE void row_groups(int64_t m, const Body& body) {
   int64_t i = 0;
@@ -88,7 +89,7 @@ PANTO_INLINE void row_groups(int64_t m, const Body& body) {
   if (i < m) body.template operator()<1>(i);
 }
 
-// The first `width` columns of `depth` rows of x, padded with zeros to kWidth columns.
+// Copies the first `width` columns of `depth` rows of x, padded with zeros to kWidth columns.
 template <int64_t kWidth, class T>
 PANTO_INLINE void pack(MatrixRef<T> x, int64_t depth, int64_t width, T* packed) {
   if (width == kWidth && x.column == 1) {
@@ -108,13 +109,13 @@ PANTO_INLINE void pack(MatrixRef<T> x, int64_t depth, int64_t width, T* packed) 
   }
 }
 
-// `width` columns of c, at most kVectors wide, with `a` read in place.
+// Computes `width` columns of c, at most kVectors wide, reading `a` in place.
 template <class T, int kBytes, int kVectors>
 PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, int64_t width,
                         bool first, T* packed) {
   constexpr int64_t kWidth = kVectors * kBytes / static_cast<int64_t>(sizeof(T));
   constexpr int kMost = kVectors == 1 ? 8 : kRows<kBytes>;
-  // A panel that is not made of full rows is copied; so is one whose rows are far apart, if it is read often.
+  // A panel that is not made of full rows is copied; so is one with a large row stride if it is read often.
   if (width < kWidth || b.column != 1 || (m > 4 * kMost && b.row > kWidth)) {
     pack<kWidth>(b, depth, width, packed);
     b = {packed, kWidth, 1};
@@ -125,8 +126,8 @@ PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b
   });
 }
 
-// Panels are functions of their own: what a compiler keeps at hand for all kinds of them, in one function, would be a
-// sixth of what a product of 8x8 costs.
+// Panels are separate functions: in one function for all kinds, what the compiler sets up for all of them would cost a
+// sixth of a product of 8x8.
 template <class T, int kVectors>
 [[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
                                       int64_t c_row, int64_t width, bool first, T* packed) {
@@ -181,8 +182,8 @@ PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T
   }
 }
 
-// Adds to sums, whose rows are `sums_row` apart, what kCount rows of a make of kDeep rows of b. Meanwhile `ask` of the
-// rows of b from `ask_row` on are asked for: rows end before a processor would read ahead on its own.
+// Adds the product of kCount rows of a and kDeep rows of b to `sums`, whose rows are `sums_row` apart. Meanwhile
+// prefetches `ask` rows of b from `ask_row` on: rows end before the processor would read ahead by itself.
 template <class T, int kBytes, int kCount, int kDeep>
 PANTO_INLINE void add_rows(MatrixRef<T> a, const T* b, int64_t b_row, int64_t width, T* sums, int64_t sums_row,
                            int64_t ask, int64_t ask_row) {
@@ -211,28 +212,29 @@ PANTO_INLINE void add_rows(MatrixRef<T> a, const T* b, int64_t b_row, int64_t wi
   }
 }
 
-// A few rows times b, of which several rows are read at once, each to its end: memory answers faster than to panels.
-// The sums are those that panels give. n is a multiple of a vector's elements. Measured on two Sapphire Rapids cores,
-// oneDNN beside it: 1 row by 4096x4096 2.0 and 3.2 ms, 4 rows 2.1 and 7.3, 16 rows 4.5 and 11.0; 8 rows by 768x3072
-// 0.27 and 0.36 ms.
+// Multiplies a few rows by b. Several rows of b are read at once, each to its end: memory delivers them faster than
+// panels. The sums have the same bits as those of panels. n must be a multiple of a vector's elements. Measured on two
+// Sapphire Rapids cores, oneDNN beside it: 1 row by 4096x4096 2.0 and 3.2 ms, 4 rows 2.1 and 7.3, 16 rows 4.5 and 11.0;
+// 8 rows by 768x3072 0.27 and 0.36 ms.
 template <class T, int kBytes>
 PANTO_INLINE void multiply_rows(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c,
                                 int64_t c_row) {
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
-  constexpr int64_t kSums = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));  // that the cache holds
+  constexpr int64_t kSums = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));  // elements that fit the cache
   constexpr int kDeep = 4;
   constexpr int kHigh = 4;
-  // Rows of sums begin at different places of the cache's lines: a whole page apart they would be in each other's way.
+  // Rows of sums begin at different cache lines: a whole page apart they would conflict.
   alignas(64) T sums[kSums + kRowsAtOnce * kLanes];
   const int64_t most = std::min(kSums / 4, kSums / m / kLanes * kLanes), sums_row = most + kLanes;
-  // The next rows of b are asked for by all the groups of rows of a, in equal shares, so that memory is never idle.
+  // All groups of rows of a prefetch equal shares of the next rows of b, so that memory is never idle.
   const int64_t ask = m <= kHigh ? kDeep : m <= 2 * kHigh ? kDeep / 2 : kDeep / 4;
   for (int64_t j = 0; j < n; j += most) {
     const int64_t width = std::min(most, n - j);
     for (int64_t start = 0; start < k; start += kDepth) {
       throw_if_cancelled();
       const int64_t stop = std::min(k, start + kDepth);
-      // Not a branch below: a compiler that moves products in front of it rounds them before they are added.
+      // Zeroed here rather than by a branch below: a compiler that moves products before the branch rounds them before
+      // they are added.
       std::fill_n(sums, m * sums_row, T{0});
       const auto add = [&]<int kCount>(int64_t p) __attribute__((always_inline)) {
         row_groups<kHigh>(m, [&]<int kRowCount>(int64_t i) __attribute__((always_inline)) {
@@ -253,7 +255,8 @@ PANTO_INLINE void multiply_rows(int64_t m, int64_t n, int64_t k, MatrixRef<T> a,
   }
 }
 
-// `n` columns of b, as panels one after the other. Rows are read to their ends: they may lie on a page each.
+// Packs `n` columns of b into panels, one after the other. Rows are read to their ends, since each may lie on another
+// page.
 template <int64_t kWidth, class T>
 PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packed) {
   int64_t j = 0;
@@ -270,7 +273,7 @@ PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packe
   }
 }
 
-// With both factors copied to blocks that caches hold: a in groups of rows, b in panels.
+// Multiplies with both factors copied to blocks that fit the caches: a in groups of rows, b in panels.
 template <class T, int kBytes>
 PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
                                   T* scratch, const TileCallback& done) {
@@ -314,7 +317,7 @@ PANTO_INLINE bool reads_rows(int64_t m, int64_t elements_of_b) {
   return m == 1 ? bytes > kRowBytes : std::is_floating_point_v<T> && m <= kRowsAtOnce && bytes >= kRowsBytes;
 }
 
-// With scratch memory, `done` is told of blocks; without, the caller knows when all is done.
+// With scratch memory it calls `done` for each block; without, the caller does.
 template <class T, int kBytes>
 PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
                            T* scratch, const TileCallback& done) {
@@ -333,8 +336,8 @@ PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, Matr
   }
 }
 
-// Products of one panel have a way of their own, on which their factors are not copied: loading what was just stored is
-// a tenth of what a product of 8x8 costs.
+// Products of one panel take a separate path that does not copy the arguments: loading what was just stored costs a
+// tenth of a product of 8x8.
 template <class T, int kBytes>
 PANTO_INLINE bool is_one_panel(int64_t n, int64_t k) {
   return n <= kBytes / static_cast<int64_t>(sizeof(T)) && k <= kDepth;
@@ -363,7 +366,7 @@ template <class T>
 [[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
                                   int64_t c_row, T* scratch, const TileCallback& done) {
   if (is_one_panel<T, 32>(n, k)) return multiply_one_panel<T, 32>(m, n, k, a, b, c, c_row);
-  // So few columns come without scratch memory.
+  // tile_gemm passes no scratch memory for so few columns.
   if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr, done);
   multiply<T, 64>(m, n, k, a, b, c, c_row, scratch, done);
 }
@@ -389,7 +392,7 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const 
     const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
     return run(m, n, k, left, right, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
   }
-  // As most products are, without the copies below: loading them would wait for what the caller just stored.
+  // The usual case, without the copies of the arguments below: loading those would wait for the caller's stores.
   if (m <= kInPlace && n <= kInPlace) {
     run(m, n, k, left, right, c, c_row, nullptr, done);
     return done(0, m, 0, n);

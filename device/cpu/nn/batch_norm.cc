@@ -1,8 +1,8 @@
 // Kernels of batch normalisation and its gradient.
 //
-// Sums by channel are made of parts that stay in the cache, in floats, and the parts are added in double precision, in
-// order: a result does not depend on the number of threads. Training reads the input twice, once for mean and variance
-// (of each part about its own mean, combined after Chan, Golub and LeVeque 1979) and once to normalise it.
+// Channels are summed in parts that stay in the cache, in float; the parts are then added in double, in order. So a
+// result does not depend on the number of threads. Training reads the input twice: once for mean and variance (of each
+// part about its own mean, combined as in Chan, Golub and LeVeque 1979) and once to normalise it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace panto {
 namespace {
 
 constexpr int64_t kPart = 8192;  // elements: 32 KiB of floats
-constexpr int kLanes = 16;       // of a sum along memory
+constexpr int kLanes = 16;       // of a sum over contiguous elements
 
 template <class T>
 [[gnu::always_inline]] inline float load(T x) {
@@ -33,9 +33,9 @@ template <class T>
 struct Layout : Channels {
   Layout(const CallView& call, const Shape& x) : Channels(channels_of(call, x)) {}
 
-  // A channel's elements in as many parts, the same ones for all channels.
+  // The number of parts that each channel's elements are cut into.
   int64_t parts() const { return ceil_div(outer, part_outer()) * ceil_div(inner, part_inner()); }
-  // Of a part: rows where channels are last, else all or some of a plane.
+  // The size of a part: rows if channels are last, else a plane or a piece of one.
   int64_t part_outer() const { return inner > 1 ? 1 : std::max<int64_t>(1, kPart / channels); }
   int64_t part_inner() const { return std::min(inner, kPart); }
   int64_t part_elements(int64_t part) const {
@@ -45,8 +45,8 @@ struct Layout : Channels {
   }
 };
 
-// Sums over all elements of each channel of a part. values(i, c) are kSums numbers for the element at flat position i;
-// adds to sums[k * channels + c].
+// Sums over all elements of each channel in a part. values(i, c, v) computes kSums numbers v for the element at flat
+// position i of channel c; sum k is added to sums[k * channels + c].
 template <int kSums, class Values>
 [[gnu::always_inline]] inline void sum_part(const Layout& l, int64_t part, float* sums, const Values& values) {
   const int64_t pieces = ceil_div(l.inner, l.part_inner());
@@ -85,7 +85,7 @@ template <int kSums, class Values>
   }
 }
 
-// body(part) for all parts.
+// Calls body(part) for all parts.
 template <class Body>
 void over_parts(const Layout& l, int64_t element_bytes, const Body& body) {
   cpu::parallel_ranges(
@@ -98,7 +98,7 @@ void over_parts(const Layout& l, int64_t element_bytes, const Body& body) {
       1);
 }
 
-// out(i) = f(i, c) for all elements.
+// Calls f(i, c) for each element at flat position i, of channel c.
 template <class F>
 void over_elements(const Layout& l, int64_t element_bytes, const F& f) {
   const int64_t rows = l.inner == 1 ? l.outer : l.outer * l.channels;
@@ -123,14 +123,14 @@ void over_elements(const Layout& l, int64_t element_bytes, const F& f) {
 }
 
 struct Moments {
-  std::vector<float> mean, variance;  // of the elements as they are: divided by their number
+  std::vector<float> mean, variance;  // biased: divided by the number of elements
 };
 
 template <class T>
 Moments moments_of(const Layout& l, const T* x) {
   const auto channels = static_cast<size_t>(l.channels);
   const auto parts = static_cast<size_t>(l.parts());
-  // Of each part and channel: the mean, and the sum of the squared differences from it.
+  // For each part and channel: the mean, and the sum of the squared differences from it.
   std::vector<float> sums(checked_cast<size_t>(checked_mul(l.parts(), 2 * l.channels)));
   over_parts(l, sizeof(T), [&](int64_t part) {
     float* mean = sums.data() + part * 2 * l.channels;
@@ -217,7 +217,7 @@ struct BatchNormGradKernel {
       std::fill_n(doffset, channels, 0.f);
       return;
     }
-    // Of each part and channel: the sums of dy and of dy (x - mean).
+    // For each part and channel: the sums of dy and of dy (x - mean).
     std::vector<float> sums(checked_cast<size_t>(checked_mul(l.parts(), 2 * l.channels)));
     over_parts(l, 2 * sizeof(T), [&](int64_t part) {
       sum_part<2>(l, part, sums.data() + part * 2 * l.channels, [=](int64_t i, int64_t k, float* v) {

@@ -1,5 +1,5 @@
-// Kernels of LSTMs over all steps. Halves are computed in float, states of one step for the next included, and
-// rounded in results.
+// Kernels of LSTMs over all time steps. 16-bit types are computed in float, including the states passed from step to
+// step; only results are rounded.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// Where the columns of the gates are, in units.
+// The order of the gates' columns, counted in blocks of `units` columns.
 struct GateOrder {
   int64_t i, ci, f, o;
 };
@@ -30,7 +30,7 @@ float* convert(const T* from, int64_t count, float* to) {
   return std::transform(from, from + count, to, [](T v) { return static_cast<float>(v); });
 }
 
-// Floats as they are, halves as a copy.
+// Floats without a copy; 16-bit types as a float copy.
 template <class T>
 class AsFloats {
  public:
@@ -58,7 +58,7 @@ void multiply(const GemmSize& s, const float* a, const float* b, float* c) {
 
 std::vector<float> floats(int64_t count) { return std::vector<float>(static_cast<size_t>(count)); }
 
-// Inputs 1 to 8 of a call, which has checked their shapes.
+// Inputs 1 to 8 of a call. The shape function has checked their shapes.
 template <class T>
 struct Block {
   explicit Block(const KernelContext& c)
@@ -81,7 +81,7 @@ struct Block {
     gates = checked_mul(state, 4);
     width = checked_add(inputs, units);
   }
-  // [x, h] of step t, for products.
+  // Writes [x, h] of step t as one matrix, the left factor of the step's product.
   template <class H>
   void join(int64_t t, const H* h, float* to) const {
     for (int64_t n = 0; n < batch; ++n) {
@@ -123,7 +123,7 @@ void forward(KernelContext& c, const GateOrder& order, float forget_bias) {
         const float i = sigmoid(gate(order.i) + by_i), ci = std::tanh(gate(order.ci));
         const float f = sigmoid(gate(order.f) + forget_bias + by_f);
         float cs = ci * i + cs_prev * f;
-        if (clip > 0) cs = cs < -clip ? -clip : cs > clip ? clip : cs;  // NaN stays
+        if (clip > 0) cs = cs < -clip ? -clip : cs > clip ? clip : cs;  // a NaN stays NaN
         const float o = sigmoid(gate(order.o) + (s.peephole ? cs * s.wco[u] : 0.0F)), co = std::tanh(cs);
         const float results[] = {i, cs, f, o, ci, co, co * o};
         state_cs[static_cast<size_t>(k)] = cs;
@@ -143,7 +143,7 @@ void backward(KernelContext& c, const GateOrder& order) {
   for (int k = 0; k < 8; ++k) std::fill_n(c.out_data<T>(k), c.out_numel(k), T(0));
   if (s.state == 0) return;
   T* x_grad = c.out_data<T>(0);
-  std::vector<float> d_cs = floats(s.state), d_h = d_cs;           // what comes from the step after
+  std::vector<float> d_cs = floats(s.state), d_h = d_cs;           // gradients from the next step
   std::vector<float> d_z = floats(checked_mul(s.steps, s.gates));  // of all steps
   std::vector<float> xh = floats(checked_mul(s.steps, checked_mul(s.batch, s.width)));
   std::vector<float> d_xh = floats(checked_mul(s.batch, s.width));

@@ -1,5 +1,4 @@
-// Kernels of CTCLoss and CTCLossV2: the sums over all readings, forwards and backwards in time, in logarithms and
-// float64.
+// Kernels of CTCLoss and CTCLossV2: forward and backward sums over all alignments, as logarithms in float64.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,8 +23,8 @@ double log_of_sum(double a, double b) {
   return larger == kImpossible ? kImpossible : larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
-// The labels of each sequence, checked. They end at the first blank where that is the last class; where it is the first
-// one, it is no label.
+// The labels of each sequence, checked. If the blank is the last class, labels end at the first blank; if it is the
+// first class, a blank is not a valid label.
 class Labels {
  public:
   Labels(const KernelContext& c, int64_t batch, int64_t classes, bool blank_first) : of_(static_cast<size_t>(batch)) {
@@ -63,22 +62,22 @@ class Labels {
   std::vector<std::vector<int32_t>> of_;
 };
 
-// One sequence: states are its labels with a blank before, between and behind them.
+// The alignments of one sequence. The states are its labels with a blank before, between and behind them.
 class Reading {
  public:
   Reading(const std::vector<int32_t>& labels, int32_t blank, bool merge)
       : labels_(labels), blank_(blank), merge_(merge), states_(2 * static_cast<int64_t>(labels.size()) + 1) {}
 
   int32_t label(int64_t state) const { return state % 2 == 0 ? blank_ : labels_[static_cast<size_t>(state / 2)]; }
-  // Whether a state may last, and whether the one before the one before leads to it: over a blank, not where equal
-  // labels would become one.
+  // lasts: whether a state may repeat. skips_to: whether the state two before leads to it directly, over a blank; not
+  // if both have the same label and would merge.
   bool lasts(int64_t state) const { return merge_ || state % 2 == 0; }
   bool skips_to(int64_t state) const {
     return state > 1 && state % 2 == 1 && !(merge_ && label(state) == label(state - 2));
   }
 
-  // log_p: [steps, classes]. Gives the logarithm of the probability of all readings; `ways` [classes] by step: of those
-  // that have the class there.
+  // log_p: [steps, classes]. Returns the logarithm of the probability of all alignments. Fills `ways` [steps, classes]
+  // with the logarithm for the alignments that have the class at the step.
   double sum(const std::vector<double>& log_p, int64_t steps, int64_t classes, std::vector<double>& ways) {
     const auto p = [&](int64_t t, int64_t s) { return log_p[static_cast<size_t>(t * classes + label(s))]; };
     forwards_.assign(static_cast<size_t>(checked_mul(steps, states_)), kImpossible);
@@ -126,7 +125,7 @@ class Reading {
   std::vector<double> forwards_, backwards_;  // [steps, states]
 };
 
-// log softmax of `classes` scores.
+// Log softmax of `classes` scores.
 template <class T>
 void log_probabilities(const T* scores, int64_t classes, double* to) {
   const double most = static_cast<double>(*std::max_element(scores, scores + classes));

@@ -1,5 +1,5 @@
-// Kernels that read labels from class scores. The beam search follows TensorFlow's (tensorflow/core/util/ctc), which of
-// equally probable beginnings it keeps included.
+// Kernels of CTC decoders. The beam search follows TensorFlow's (tensorflow/core/util/ctc), also in which of equally
+// probable prefixes it keeps.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace {
 
 using Labels = std::vector<int64_t>;
 
-// Outputs `path`, `lists` + path and 2 * lists + path: the labels that were read in each sequence.
+// Sets outputs `path`, `lists` + path and 2 * lists + path, a sparse tensor of the labels decoded in each sequence.
 void set_labels(KernelContext& c, int path, int lists, const std::vector<const Labels*>& sequences) {
   int64_t count = 0, longest = 0;
   for (const Labels* labels : sequences) {
@@ -49,7 +49,7 @@ void set_labels(KernelContext& c, int path, int lists, const std::vector<const L
   c.set_out(2 * lists + path, std::move(shape));
 }
 
-// How many steps of each sequence count; a negative number is none, as in TensorFlow.
+// The length of each sequence. Negative lengths count as 0, as in TensorFlow.
 std::vector<int64_t> checked_lengths(const KernelContext& c) {
   const int64_t time = c.shape(0).dim(0);
   const auto* given = c.data<int32_t>(1);
@@ -99,7 +99,7 @@ struct Greedy {
   }
 };
 
-// Probabilities are logarithms.
+// Probabilities are stored as logarithms.
 template <class T>
 constexpr T kImpossible = -std::numeric_limits<T>::infinity();
 
@@ -109,25 +109,25 @@ T log_of_sum(T a, T b) {
   return larger == kImpossible<T> ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
-// That some labels have been read: in all, with a blank as the last step, or with their last label.
+// The probability that some labels have been read: in total, with a blank as the last step, or with the last label.
 template <class T>
 struct Probability {
   T total = kImpossible<T>, blank = kImpossible<T>, label = kImpossible<T>;
 };
 
-// Labels that may have been read so far: those of the parent, and one more.
+// A prefix of labels: the parent's prefix and one more label.
 template <class T>
 struct Beginning {
   Beginning* parent = nullptr;
   int64_t label = -1;
-  Probability<T> before = {}, now = {};  // at the last step, at this one
-  bool after_kept = false;               // whether the parent was kept at the last step
+  Probability<T> before = {}, now = {};  // at the previous step, at this one
+  bool after_kept = false;               // whether the parent was kept at the previous step
   std::map<int64_t, Beginning*> children = {};
 
   bool kept() const { return now.total != kImpossible<T>; }
 };
 
-// The `limit` most probable of those that are pushed.
+// Keeps the `limit` most probable prefixes that are pushed.
 template <class T>
 class Best {
  public:
@@ -149,7 +149,7 @@ class Best {
     drop();
     heap_ = true;
   }
-  // The least probable one. There must be one.
+  // Returns the least probable item. There must be one.
   Item bottom() {
     if (!heap_ && !bottom_first_) {
       size_t least = 0;
@@ -162,7 +162,7 @@ class Best {
     return items_.front();
   }
   const std::vector<Item>& items() const { return items_; }
-  // The most probable first; nothing is left.
+  // Removes all items and returns them, the most probable first.
   std::vector<Item> take() {
     if (heap_) {
       std::ranges::sort_heap(items_, above);
@@ -219,19 +219,19 @@ class BeamSearch {
         if (found != b->children.end() && found->second->kept()) continue;
         const T total = scores[label] - scale + up_to(*b, label);
         if (!is_candidate(total)) {
-          if (found != b->children.end()) found->second->before = {};  // one that just dropped out leads nowhere
+          if (found != b->children.end()) found->second->before = {};  // one that just dropped out has no successors
           continue;
         }
         Beginning<T>*& child = b->children[label];
         if (child == nullptr) child = &nodes_.emplace_back(Beginning<T>{.parent = b, .label = label});
         child->now = {.total = total, .blank = kImpossible<T>, .label = total};
-        if (beam_.size() == width_) beam_.bottom()->now = {};  // it drops out
+        if (beam_.size() == width_) beam_.bottom()->now = {};  // the least probable prefix drops out
         beam_.push(child);
       }
     }
   }
 
-  // The `count` most probable ones, the best first; fewer where there are fewer.
+  // Returns the `count` most probable prefixes, the best first; fewer if there are fewer.
   std::vector<Beginning<T>*> best(int64_t count) {
     Best<T> top(static_cast<size_t>(count));
     for (Beginning<T>* b : beam_.items()) top.push(b);
@@ -239,7 +239,8 @@ class BeamSearch {
   }
 
  private:
-  // Of the step before: what is read before `label` is. Two equal labels have a blank between them.
+  // The probability, at the previous step, of the prefixes that `label` may follow: equal labels need a blank between
+  // them.
   static T up_to(const Beginning<T>& b, int64_t label) { return b.label == label ? b.before.blank : b.before.total; }
   bool is_candidate(T total) {
     return total > kImpossible<T> && (beam_.size() < width_ || total > beam_.bottom()->now.total);
@@ -284,7 +285,7 @@ struct Beam {
     Tensor probabilities = allocate_tensor(c.device(), dtype_of<T>, Shape{batch, paths});
     T* probability = mutable_data<T>(probabilities);
     std::vector<std::vector<Labels>> found(lengths.size());
-    constexpr int64_t kWork = 64;  // for a class of a beginning
+    constexpr int64_t kWork = 64;  // per class and prefix
     const double work = static_cast<double>(c.numel(0)) * static_cast<double>(std::min<int64_t>(width, 1000)) * kWork;
     cpu::parallel_ranges(
         batch, static_cast<int64_t>(std::min(work, 1e18)),

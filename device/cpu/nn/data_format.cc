@@ -1,4 +1,4 @@
-// Vectors with a number for each dimension of images, in the order of another layout.
+// Permutes vectors that have a number for each dimension of images to another layout.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Kernels of FakeQuant, in float32 and in the order of TensorFlow's, whose bits these are
+// Kernels of FakeQuant, in float32. Operations are in TensorFlow's order, to give the same bits
 // (tensorflow/core/kernels/fake_quant_ops_functor.h).
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 namespace panto {
 namespace {
 
-// The range from `min` to `max` in 2^bits steps (one fewer if narrow), moved so that 0 is one of them. One from 0 to 0
-// makes zeros of all, and lets all through.
+// The quantization of [min, max] to 2^bits values (one fewer if narrow), shifted so that 0 is one of them. If min and
+// max are both 0, all results are 0 and all gradients pass.
 struct Steps {
   float low, high, size, per_step, zero;
   bool none;
@@ -31,13 +31,13 @@ struct Steps {
   float nearest(float x) const {
     if (none) return 0;
     float kept = x > high ? high : x;
-    kept = kept < low ? low : kept;  // this counts where max is less than min
+    kept = kept < low ? low : kept;  // last, so it decides if max < min
     return std::floor((kept - low) * per_step - zero + 0.5F) * size;
   }
   bool inside(float x) const { return none || (x >= low && x <= high); }
 };
 
-// One, of attributes or of numbers, or one for each index of the last dimension.
+// Returns one quantization, from attributes or scalar inputs, or one for each index of the last dimension.
 std::vector<Steps> steps_of(const KernelContext& c, int first) {
   const int64_t bits = c.integer("num_bits");
   const bool narrow = c.flag("narrow_range");
@@ -48,7 +48,7 @@ std::vector<Steps> steps_of(const KernelContext& c, int first) {
   return steps;
 }
 
-// Calls f(i, steps) for the elements from `begin` to `end`, which begin a row.
+// Calls f(i, steps) for the elements from `begin` to `end`; `begin` must be the start of a row.
 template <class F>
 void for_elements(const std::vector<Steps>& steps, int64_t begin, int64_t end, const F& f) {
   if (steps.size() == 1) {
@@ -61,7 +61,7 @@ void for_elements(const std::vector<Steps>& steps, int64_t begin, int64_t end, c
   }
 }
 
-// f(begin, end) for ranges of whole rows, in parallel.
+// Calls f(begin, end) for ranges of whole rows, in parallel.
 template <class F>
 void for_rows(const std::vector<Steps>& steps, int64_t numel, const F& f) {
   const auto row = static_cast<int64_t>(steps.size());
@@ -89,10 +89,10 @@ void pass_inside(KernelContext& c, const std::vector<Steps>& steps) {
 
 void fixed_gradient(KernelContext& c) { pass_inside(c, steps_of(c, 2)); }
 
-// What is outside belongs to the ends: sums in float64, which no order of the elements changes much.
+// Gradients of elements outside the range go to min or max. They are summed in float64, where the order matters little.
 void learned_gradient(KernelContext& c) {
   const std::vector<Steps> steps = steps_of(c, 2);
-  // The sums read what the first output may be written over.
+  // The sums must come before pass_inside: output 0 may share memory with an input.
   std::vector<double> below(steps.size()), above(steps.size());
   const float *dy = c.data<float>(0), *x = c.data<float>(1);
   for_elements(steps, 0, c.numel(0), [&](int64_t i, const Steps& s) {

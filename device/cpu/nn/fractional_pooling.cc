@@ -1,5 +1,5 @@
-// Kernels of fractional pools. Where windows begin is drawn as TensorFlow draws it
-// (tensorflow/core/kernels/fractional_pool_common.cc), which words of the stream that takes included.
+// Kernels of fractional pools. The starts of windows are drawn as by TensorFlow
+// (tensorflow/core/kernels/fractional_pool_common.cc), from the same words of the stream.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -24,13 +24,13 @@
 namespace panto {
 namespace {
 
-// ---- Where windows begin -------
+// ---- Starts of windows -------
 
-// Where each of `windows` begins among `size` elements, and `size`.
+// The start of each window among `size` elements, and `size` at the end.
 using Bounds = std::vector<int64_t>;
 
-// As if they began at even steps, from a place before the first element that is drawn. It is so chosen that each window
-// has size / windows elements or one more.
+// Windows begin at even steps from a random place before the first element, which is chosen so that each window has
+// size / windows elements or one more.
 Bounds spread(int64_t size, int64_t windows, const philox::Stream& stream) {
   const double step = static_cast<double>(size) / static_cast<double>(windows);
   const int64_t least = size / windows;
@@ -41,7 +41,7 @@ Bounds spread(int64_t size, int64_t windows, const philox::Stream& stream) {
   const double place = philox::uniform_double(high, low) * std::min(at_first, at_last);
   Bounds bounds{0};
   for (int64_t i = 1; i < windows; ++i) {
-    // But for rounding each window has an element.
+    // clamp() ensures that each window has an element in spite of rounding.
     const auto begin = static_cast<int64_t>(std::ceil(step * (static_cast<double>(i) + place))) - 1;
     bounds.push_back(std::clamp(begin, bounds.back() + 1, size - windows + i));
   }
@@ -65,7 +65,7 @@ Bounds shuffled(int64_t size, int64_t windows, const philox::Stream& stream) {
 struct Grid {
   Bounds rows, columns;
 };
-// take(blocks): where the next blocks, so many, begin.
+// take(blocks): returns the stream where the next `blocks` blocks begin.
 template <class Take>
 Grid draw(const KernelContext& c, const Take& take) {
   const auto along = [&](int axis) {
@@ -77,7 +77,7 @@ Grid draw(const KernelContext& c, const Take& take) {
   return {std::move(rows), along(2)};
 }
 
-// A node that is to draw once keeps what it drew.
+// The state of a node. A deterministic node draws once and keeps the grid.
 class PoolNode final : public NodeGenerator {
  public:
   using NodeGenerator::NodeGenerator;
@@ -101,7 +101,7 @@ class PoolNode final : public NodeGenerator {
   std::optional<Grid> kept_;
 };
 
-// Of a call that is no node: its two draws follow one another in one stream.
+// For calls without a node: both draws take consecutive blocks of one stream.
 Grid grid_of(KernelContext& c) {
   if (auto* node = c.state<PoolNode>()) return node->grid(c);
   uint64_t all = 0;
@@ -118,20 +118,20 @@ Grid grid_of(KernelContext& c) {
 
 // ---- Windows -------
 
-// Images [batch, height, width, channels], and bounds of windows over their rows and columns.
+// The dimensions of images [batch, height, width, channels].
 struct Images {
   int64_t batch, height, width, channels;
   explicit Images(const Shape& s) : batch(s.dim(0)), height(s.dim(1)), width(s.dim(2)), channels(s.dim(3)) {}
 };
 
-// A window over an image, by flat numbers of its first channels.
+// A window over an image. Positions are flat indices of first channels.
 struct Window {
   int64_t out;  // of its result
   int64_t in;   // of its first element
   int64_t rows, columns, row_step, channels;
 
   int64_t count() const { return rows * columns; }
-  // f(flat number of an element's first channel).
+  // Calls f(flat index of the first channel) for each element of the window.
   template <class F>
   void for_each(const F& f) const {
     for (int64_t y = 0; y < rows; ++y) {
@@ -188,7 +188,7 @@ struct Pool {
   }
 };
 
-// Bounds that are given: of windows of at least one element.
+// Reads bounds from an input and checks that each window has at least one element.
 std::span<const int64_t> given_bounds(const KernelContext& c, int input, int64_t size, const char* what) {
   const std::span<const int64_t> bounds(c.data<int64_t>(input), static_cast<size_t>(c.numel(input)));
   for (size_t i = 0; i < bounds.size(); ++i) {

@@ -1,4 +1,4 @@
-// Local response normalization and its gradient: sums over channels of one position.
+// Local response normalization and its gradient: sums over neighbouring channels at each position.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Response {
         alpha(c.real("alpha")),
         beta(c.real("beta")) {}
 
-  // For each channel the sum of values(i) over those at most `radius` away. Each on its own: an infinity does not reach
-  // further.
+  // For each channel computes the sum of values(i) over channels at most `radius` away. Not as a running sum: an
+  // infinity must not spread further.
   template <class Values>
   void nearby(const Values& values, double* sums) const {
     for (int64_t i = 0; i < channels; ++i) {
@@ -40,7 +40,7 @@ struct Response {
   }
 };
 
-// n^-beta. The default is fast.
+// Returns n^-beta, with a fast path for the default beta.
 float power(double n, float beta) {
   return beta == 0.5F ? 1 / std::sqrt(static_cast<float>(n)) : std::pow(static_cast<float>(n), -beta);
 }

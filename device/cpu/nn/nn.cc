@@ -1,4 +1,4 @@
-// Kernels of biases, softmax and the losses made of it.
+// Kernels of BiasAdd, softmax and softmax losses.
 #include <cmath>
 #include <type_traits>
 
@@ -18,14 +18,14 @@
 namespace panto {
 namespace {
 
-// What an exponential costs, in bytes that could be moved meanwhile.
+// The cost of an exponential, in bytes that could be moved meanwhile.
 constexpr int64_t kExpWork = 32;
-constexpr int64_t kKeptRow = 64 << 10;  // bytes of a row that is made in the cache before it is written past it
+constexpr int64_t kKeptRow = 64 << 10;  // up to this many bytes a row is made in the cache and then written past it
 using cpu::kPiece;
 
 template <class T>
 void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T* y) {
-  // Short rows are taken several at a time, with the bias repeated.
+  // Several short rows are joined, with the bias repeated.
   T repeated[kPiece];
   int64_t width = channels;
   if (channels < 32 && rows >= 8) {
@@ -82,10 +82,10 @@ struct BiasAddKernel {
 };
 const CpuKernel bias_add_kernel("BiasAdd", types::of<"BiasAdd">{}, InWider<BiasAddKernel>{});
 
-// ---- Rows: each function sees one. Sums are those of the reductions. -----------------------------------------------
+// ---- Rows: each function computes one. Sums have the bits of the reductions. ---------------------------------------
 
-// The largest number. A NaN is passed over, which takes one instruction rather than four: it reaches the sum of the
-// exponentials, and all that is made of that. In any order: more at once than a reduction, which keeps to one, and to
+// Returns the largest number, ignoring NaN, which takes one instruction rather than four. (A NaN still reaches the sum
+// of the exponentials and all results.) The order of comparisons is free, so it uses more lanes than a reduction, up to
 // the end of the row.
 template <class T>
 T largest(const T* x, int64_t n) {
@@ -111,7 +111,7 @@ T largest(const T* x, int64_t n) {
 template <class T>
 using SumTotal = typename SumOf<T>::Total;
 
-// The sum of f(i) for i in [0, n), where f(begin, size, out) fills in a piece.
+// Returns the sum of f(i) for i in [0, n), where f(begin, size, out) fills a piece.
 template <class T, class F>
 T sum_of_pieces(int64_t n, const F& f) {
   SumTotal<T> total{};
@@ -142,8 +142,8 @@ struct cpu::InVectors<ExpOfDifference> {
 #endif
 namespace {
 
-// to = exp(x - shift) for elements [first, first + size) of a row; they may lie there. `next`: the row that comes next,
-// or null.
+// Computes to = exp(x - shift) for elements [first, first + size) of a row; `to` may be their memory. Prefetches
+// `next`, the following row, unless it is null.
 template <class T>
 void exponentials(const T* x, int64_t first, int64_t size, T shift, T* to, const T* next) {
   const InnerLoopFn row = cpu::inner_loop_for_this_machine<cpu::PartlyStridedLoop<0b01, ExpOfDifference, T, T, T>>();
@@ -153,7 +153,7 @@ void exponentials(const T* x, int64_t first, int64_t size, T shift, T* to, const
   });
 }
 
-// y = exp(x - shift) for a row, and their sum. `y` may be `x`.
+// Computes y = exp(x - shift) for a row and returns the sum. `y` may be `x`.
 template <class T>
 T summed_exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
   SumTotal<T> total{};
@@ -210,7 +210,7 @@ struct LogSoftmaxKernel {
 const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, SoftmaxKernel{});
 const CpuKernel log_softmax_kernel("LogSoftmax", types::of<"LogSoftmax">{}, LogSoftmaxKernel{});
 
-// An input that broadcasts to a matrix, a row at a time.
+// Reads an input that broadcasts to a matrix row by row.
 template <class T>
 class Rows {
  public:
@@ -221,7 +221,7 @@ class Rows {
     row_stride_ = height == 1 ? 0 : width;
     broadcast_ = width == 1 && columns != 1;
   }
-  // Elements of row r; `buffer` has room for them where they must be spread.
+  // Returns the elements of row r. `buffer` must have buffer_size() elements; broadcast rows are written to it.
   const T* row(int64_t r, T* buffer) const {
     const T* first = data_ + r * row_stride_;
     if (!broadcast_) return first;
@@ -283,7 +283,7 @@ void sparse_cross_entropy(KernelContext& c) {
     if (label < 0 || label >= n) [[unlikely]]
       invalid("labels[{}]: expected a class in [0, {}), got {}", row, n, label);
   };
-  // All of them before anything is written.
+  // All checks come before the first write.
   for (int64_t r = 0; r < rows; ++r) check(r, labels[r]);
   cpu::parallel_ranges(
       rows, rows * n * kExpWork,
@@ -291,7 +291,7 @@ void sparse_cross_entropy(KernelContext& c) {
         cpu::multiversioned([&] {
           for (int64_t r = begin; r < end; ++r) {
             const int64_t label = labels[r];
-            check(r, label);  // it may have been changed since, where the memory is not ours
+            check(r, label);  // again: memory that is not ours may have changed
             const T* x = features + r * n;
             T* y = backprop + r * n;
             const T shift = largest(x, n);

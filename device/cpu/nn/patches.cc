@@ -1,4 +1,4 @@
-// Kernels of ops that take windows over images apart: patches, and morphology.
+// Kernels of ops over windows of images: patches, and morphology.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,12 +17,12 @@
 namespace panto {
 namespace {
 
-// Elements are bytes; those of padding are zeros in every type.
+// Copies elements as bytes. Padding is zero, which is all zero bytes in every type.
 void copy_patches(const KernelContext& c, const WindowAxis& depth, const WindowAxis& height, const WindowAxis& width) {
   if (c.out_numel(0) == 0) return;
   const Shape& in = c.shape(0);
   const auto element = static_cast<int64_t>(c.in(0).nbytes()) / std::max<int64_t>(1, c.numel(0));
-  const int64_t pixel = in.dim(in.rank() - 1) * element;  // bytes
+  const int64_t pixel = in.dim(in.rank() - 1) * element;  // in bytes
   const int64_t plane = height.input * width.input * pixel, volume = depth.input * plane;
   const auto* from = static_cast<const char*>(c.in(0).impl()->data);
   auto* to = static_cast<char*>(c.out(0).impl()->data);
@@ -105,9 +105,10 @@ struct Dilation : Windows {
 
   struct Largest {
     Compute<T> sum;
-    int64_t in, tap;  // flat, in the input's image and in the filter
+    int64_t in, tap;  // flat indices in the input's image and in the filter
   };
-  // Where no sum counts: as TensorFlow has it, the window's corner in the image, and the filter's first element.
+  // If no sum is larger than the lowest number: the window's corner in the image and the filter's first element, as in
+  // TensorFlow.
   Largest largest(int64_t n, int64_t y, int64_t x, int64_t c) const {
     const int64_t corner = std::max<int64_t>(0, height.begin(y)) * width.input + std::max<int64_t>(0, width.begin(x));
     Largest best{lowest_finite<T>(), corner * channels + c, c};
@@ -144,7 +145,7 @@ struct DilationKernel {
   }
 };
 
-// Sums are kept apart by channel, and by image where they are of its elements.
+// Each task computes the sums of one channel, and, for the gradient by input, of one image.
 template <bool kOfFilter>
 struct DilationBackpropKernel {
   template <class T>

@@ -1,7 +1,7 @@
 // Kernels of pools and their gradients.
 //
-// The innermost loop is over channels where they are the last dimension, which is vectorised. Images with channels
-// first are as many images of one channel. Volumes have as many rows as images of all their depths.
+// If channels are the last dimension, the innermost loop is over channels, which vectorises. Channels-first images
+// count as more images of one channel. Rows of a volume are counted over all its depths.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -20,9 +20,10 @@
 namespace panto {
 namespace {
 
-constexpr int64_t kLanes = 64;  // channels that a gradient treats at a time
+constexpr int64_t kLanes = 64;  // channels that a gradient computes at a time
 
-// A row of the output, of all depths, and what of the image its windows see: planes and rows that are not padding.
+// A row of the output, counted over all depths, and the planes and rows of the image in its windows that are not
+// padding.
 struct PoolRow {
   int64_t number;
   int64_t first_plane, last_plane, first, last;
@@ -38,7 +39,8 @@ struct Pool : PoolShape {
             height.begin(y) + height.last(y)};
   }
 
-  // body(offset of an element of the image, its number) for those of the window at x in the row that are not padding.
+  // Calls body(offset of an element in the image, its index) for the elements of the window at x in the row that are
+  // not padding.
   template <class Body>
   [[gnu::always_inline]] void for_window(const PoolRow& row, int64_t x, const Body& body) const {
     const int64_t first_x = width.begin(x) + width.first(x), last_x = width.begin(x) + width.last(x);
@@ -56,12 +58,12 @@ struct Pool : PoolShape {
            length(width.first(x), width.last(x));
   }
 
-  // body(image, row of the output, of all depths).
+  // Calls body(image, row of the output, counted over all depths).
   template <class T, class Body>
   void over_rows(int64_t element_bytes, const Body& body) const {
     parallel<T>(images * out_rows(), element_bytes, [&](int64_t r) { body(r / out_rows(), row(r % out_rows())); });
   }
-  // body(image, first lane, lanes): windows overlap, so that gradients of an image's rows cannot be shared.
+  // Calls body(image, first lane, lanes). Gradients are shared by lanes, not by rows, because windows overlap.
   template <class T, class Body>
   void over_lanes(int64_t element_bytes, const Body& body) const {
     const int64_t blocks = ceil_div(lanes, kLanes);
@@ -107,8 +109,8 @@ struct MaxPoolKernel {
   }
 };
 
-// Calls body(chosen, row of the output, x) for every window of an image: chosen[k] is the number of the window's
-// largest element in lane k, -1 for a window of padding only.
+// Calls body(chosen, row of the output, x) for every window of an image. chosen[k] is the index of the window's largest
+// element in lane k, or -1 for a window that covers padding only.
 template <class T, class Body>
 [[gnu::always_inline]] inline void for_largest(const Pool& p, const T* image, int64_t lanes, const Body& body) {
   T best[kLanes];
@@ -238,7 +240,7 @@ struct AvgPoolGradKernel {
   }
 };
 
-// Also says where: NaN is the largest only where it comes first, as in TensorFlow.
+// Also returns the position. As in TensorFlow, a NaN is the maximum only if it comes first.
 struct MaxPoolWithArgmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
@@ -282,7 +284,8 @@ struct MaxPoolWithArgmaxKernel {
   }
 };
 
-// Element i of what was pooled is element argmax[i] of its image, or of all images.
+// Calls body(i, position) for each pooled element i: its position in the whole input. argmax[i] is the position in its
+// image or, with include_batch_in_index, in all images.
 template <class Body>
 void for_positions(KernelContext& c, int64_t pooled, int64_t whole, const Body& body) {
   const int64_t images = c.shape(0).dim(0);
@@ -319,7 +322,7 @@ struct MaxPoolGradGradWithArgmaxKernel {
   }
 };
 
-// What is pooled and its gradient may be of different types, all of which are floats here.
+// The input and its gradient may have different types; both are computed as float here.
 struct MaxPool3DGradKernel {
   template <class T>
   static void run(KernelContext& c) {

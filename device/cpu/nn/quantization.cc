@@ -16,7 +16,7 @@ namespace {
 
 using quantized::Channels;
 
-// What the integers may be, and how a range is scaled to them: by the largest factor for which both ends fit.
+// The quantization of a range to integers in [least, most]: the scale is the largest factor for which both ends fit.
 template <class T>
 struct Scale {
   T low, high, factor, step;
@@ -37,7 +37,7 @@ struct Scale {
   }
 };
 
-// The least and the largest; NaN where there is one.
+// Finds the minimum and the maximum; both are NaN if an element is.
 template <class T>
 void find_range(const T* x, const Channels& channels, int64_t index, T& low, T& high) {
   low = std::numeric_limits<T>::infinity();

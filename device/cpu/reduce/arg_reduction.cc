@@ -15,8 +15,8 @@
 namespace panto {
 namespace {
 
-constexpr int64_t kColumns = 256;    // treated at a time
-constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, before a request to stop is looked for
+constexpr int64_t kColumns = 256;    // columns per tile
+constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, between two checks for cancellation
 
 template <class Order, class T>
 int64_t best_of_row(const T* x, int64_t n) {
@@ -33,13 +33,13 @@ int64_t best_of_row(const T* x, int64_t n) {
     for (const T& l : lanes) best = Order::better(l, best) ? l : best;
   }
   for (; i < n; ++i) best = Order::better(x[i], best) ? x[i] : best;
-  if (!Order::better(best, Order::template worst<T>())) return 0;  // all are the worst there is, or NaN
+  if (!Order::better(best, Order::template worst<T>())) return 0;  // all are the worst value, or NaN
   i = 0;
   while (x[i] != best) ++i;
   return i;
 }
 
-// Positions as wide as the elements are selected by the same masks.
+// Positions are as wide as the elements, so that the same masks select both.
 template <class T>
 using Position = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
@@ -66,7 +66,7 @@ template <class Order, class T, class Index>
 void arg_best(KernelContext& c) {
   if (c.out_numel(0) == 0) return;
   const AlongAxis s(c.shape(0), axis_at(c, 1, 0, c.shape(0).rank()));
-  // A prepared call's shape function may not have known the axis.
+  // The shape function of a prepared call may not have known the axis.
   expect_positions(s.size, dtype_of<Index>);
   if (s.inner > 1 && s.size > std::numeric_limits<Position<T>>::max()) {
     failf(Code::kUnimplemented, "dimension: expected a size below 2^31 where it is not the last, got {}", s.size);

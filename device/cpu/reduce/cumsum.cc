@@ -15,14 +15,14 @@
 namespace panto {
 namespace {
 
-constexpr int64_t kColumns = 256;    // treated at a time
-constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, before a request to stop is looked for
+constexpr int64_t kColumns = 256;    // columns per tile
+constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, between two checks for cancellation
 
-// Running sums or products of kLines rows of n elements, one behind the other: each sum waits for the one before it,
-// but not for those of other rows. `y` may be `x`.
+// Running sums or products of kLines contiguous rows of n elements. Several rows run side by side, since each sum must
+// wait for the one before it in its row only. `y` may be `x`.
 template <class Op, int kLines, bool kExclusive, class T>
 void running_rows(const T* x, T* y, int64_t n, bool reverse) {
-  Running<T> now[kLines];  // no lambda sees them: the compiler keeps them in registers
+  Running<T> now[kLines];  // not captured by a lambda, so that the compiler keeps them in registers
 #pragma GCC unroll 4
   for (int l = 0; l < kLines; ++l) now[l] = Op::template nothing<Running<T>>();
   const int64_t step = reverse ? -1 : 1;
@@ -53,7 +53,7 @@ void all_running_rows(const T* x, T* y, int64_t rows, int64_t n, bool reverse, i
   cpu::parallel_ranges(rows, work, run, std::max<int64_t>(1, 256 / n));
 }
 
-// Several side by side.
+// Running sums or products of several columns side by side.
 template <class Op, class T>
 void running_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, bool exclusive) {
   Running<T> states[kColumns];
@@ -69,7 +69,7 @@ void running_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t column
   });
 }
 
-// y[i + 1] = a[i] y[i] + b[i] from y[0] = 0, several columns side by side.
+// Computes y[i + 1] = a[i] y[i] + b[i] from y[0] = 0, for several columns side by side.
 template <class T>
 void recurrence_columns(const T* a, const T* b, T* y, int64_t n, int64_t stride, int64_t columns) {
   Running<T> states[kColumns];
@@ -84,11 +84,11 @@ void recurrence_columns(const T* a, const T* b, T* y, int64_t n, int64_t stride,
   });
 }
 
-// Calls run(first element, step, columns) for each line along the axis, or several that are side by side.
+// Calls run(first element, step, columns) for each line along the axis, or for several neighbouring lines at once.
 template <class Body>
 void for_each_line(const AlongAxis& s, bool reverse, int64_t work, const Body& run) {
   const int64_t tiles = ceil_div(s.inner, kColumns);
-  // Ranges of several short rows, so that threads do not write to one cache line.
+  // A range has several short rows, so that threads do not write to the same cache line.
   const int64_t together = std::max<int64_t>(1, 256 / (s.size * std::min(s.inner, kColumns)));
   cpu::parallel_ranges(
       s.outer * tiles, work,
@@ -132,7 +132,7 @@ struct RunningLogSum {
   }
   template <class T>
   static T join(T a, T b) {
-    const T largest = k::max(a, b);  // NaN if one is
+    const T largest = k::max(a, b);  // NaN if one of them is
     return std::isinf(largest) ? largest : largest + std::log1p(std::exp(-std::abs(a - b)));
   }
 };

@@ -3,23 +3,23 @@
 //   struct MaxOf {...};                                       // a reducer, see device/math/reducers.h
 //   reduce<MaxOf<float>>(x, shape, axes, out, n, device)      // device: where the scratch memory comes from
 //
-// Determinism: the elements of one result are cut into blocks of a fixed size, each block is combined in a fixed order
-// (kLanes running values that the compiler keeps in vector registers), and blocks are combined in order. So a result
-// depends on the shape only, never on the number of threads. Accuracy: a running value of type Lane sees at most
-// kBlock / kLanes (or kRowBlock) elements; blocks are combined in the wider type Total.
+// Determinism: the elements of one result are cut into blocks of a fixed size. Each block is combined in a fixed order
+// (in kLanes running values that the compiler keeps in vector registers), and blocks are combined in order. So a result
+// depends on the shape only, never on the number of threads. Accuracy: a running value of type Lane sees at most kBlock
+// / kLanes (or kRowBlock) elements; blocks are combined in the wider type Total.
 //
 // A reducer R has
-//   Element, Lane, Total                what is read, what runs within a block, what blocks are combined in
+//   Element, Lane, Total                the types of an element, of a running value within a block, of blocks combined
 //   Lane lane(); Total total();         the identities
-//   Lane add(Lane, Element)             one element more
-//   Lane join(Lane, Lane)               two running values
-//   Total fold(Total, Lane)             a block's running value
-//   Total merge(Total, Total)
+//   Lane add(Lane, Element)             adds an element to a running value
+//   Lane join(Lane, Lane)               combines two running values
+//   Total fold(Total, Lane)             adds a block's running value to a total
+//   Total merge(Total, Total)           combines two totals
 //   Result finish(Total, int64_t n)     n: elements per result
-//   Core, where it has one              the reducer that adds up the same, for which loops are compiled once
+//   Core (optional)                     a reducer with the same loops but another finish(); loops are compiled for Core
 //
-// What is read may be of another type than Element (halves, narrow integers): it is converted block by block, in the
-// caches, for the same loops.
+// Elements may be stored in another type than Element (halves, narrow integers): blocks are converted, in the caches,
+// and go through the same loops.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +41,14 @@
 namespace panto::cpu {
 
 inline constexpr int64_t kLanes = 32;        // running values of a contiguous block
-inline constexpr int64_t kBlock = 1024;      // elements of one
+inline constexpr int64_t kBlock = 1024;      // elements of one block
 inline constexpr int64_t kTogether = 4;      // blocks that are read in turns
-inline constexpr int64_t kTurn = 128;        // elements of a turn
-inline constexpr int64_t kRowBlock = 32;     // rows that are added up element by element before they are folded
-inline constexpr int64_t kTile = 512;        // columns that are treated at a time
-inline constexpr int64_t kPart = 64 * 1024;  // elements of one result that one thread treats: the grain of sharing
+inline constexpr int64_t kTurn = 128;        // elements per turn
+inline constexpr int64_t kRowBlock = 32;     // rows that are added up element by element before folding
+inline constexpr int64_t kTile = 512;        // columns per tile
+inline constexpr int64_t kPart = 64 * 1024;  // elements of one result per task: the grain of sharing
 
-// Running values of a block, lane by lane.
+// The running values of a block, one per lane.
 template <class R>
 struct Lanes {
   using Lane = typename R::Lane;
@@ -57,16 +57,16 @@ struct Lanes {
   Lanes() { std::fill_n(at, kLanes, R::lane()); }
   // n: a multiple of kLanes.
   [[gnu::always_inline]] void add(const typename R::Element* x, int64_t n) {
-    Lane now[kLanes];  // which the compiler keeps in registers
+    Lane now[kLanes];  // a copy that the compiler keeps in registers
     std::copy_n(at, kLanes, now);
     for (int64_t i = 0; i < n; i += kLanes) {
-// kLanes times. Only -O3 would do so by itself, and as a loop it keeps `now` in memory.
+// Unrolled fully: only -O3 would do so itself, and a loop keeps `now` in memory.
 #pragma GCC unroll 32
       for (int64_t l = 0; l < kLanes; ++l) now[l] = R::add(now[l], x[i + l]);
     }
     std::copy_n(now, kLanes, at);
   }
-  // Totals are combined one after the other: few of them.
+  // Lanes are joined first, so that few of them are folded into the total one after the other.
   typename R::Total fold_into(typename R::Total total) {
     for (int64_t width = kLanes / 2; width >= kLanes / 8; width /= 2) {
       for (int64_t l = 0; l < width; ++l) at[l] = R::join(at[l], at[l + width]);
@@ -76,8 +76,8 @@ struct Lanes {
   }
 };
 
-// All elements of a contiguous run, block by block; `in_turns`: several of them, of what comes from memory
-// (device/cpu/stream.h). Inlined: it is for the instruction set of its caller (device/cpu/isa.h).
+// Reduces a contiguous run block by block. `in_turns`: reads several blocks in turns, which is faster from memory on
+// some processors (device/cpu/stream.h). Inlined, to be compiled for the caller's instruction set (device/cpu/isa.h).
 template <class R>
 [[gnu::always_inline]] inline typename R::Total reduce_run(const typename R::Element* x, int64_t n,
                                                            typename R::Total total, bool in_turns = false) {
@@ -104,7 +104,7 @@ template <class R>
   return total;
 }
 
-// Walks the elements of some dimensions in row-major order.
+// Walks over the elements of some dimensions in row-major order.
 class Walk {
  public:
   Walk(const ReduceShape::Dims& dims, int64_t start) : dims_(dims), index_(dims.size()) {
@@ -140,7 +140,7 @@ struct CoreOf<R> {
   using type = typename R::Core;
 };
 
-// Adds to each of `count` totals a contiguous run of n elements, one run behind the other.
+// Reduces `count` contiguous runs of n elements, one behind the other, run r into totals[r].
 template <class R>
 [[gnu::noinline]] void add_runs(const typename R::Element* x, int64_t n, int64_t count, typename R::Total* totals,
                                 bool in_turns) {
@@ -149,7 +149,7 @@ template <class R>
   });
 }
 
-// Writes n elements of `x` as those of R.
+// Converts n elements of `x` to R's element type.
 template <class R, class In>
 void convert_for(const In* x, int64_t n, typename R::Element* to) {
   static const InnerLoopFn convert = cast_inner_loop(dtype_of<typename R::Element>, dtype_of<In>);
@@ -157,7 +157,7 @@ void convert_for(const In* x, int64_t n, typename R::Element* to) {
   convert(1, to, n, in);
 }
 
-// The same of elements of any type.
+// add_runs for elements of any type.
 template <class R, class In>
 void add_runs_of(const In* x, int64_t n, int64_t count, typename R::Total* totals, bool in_turns) {
   if constexpr (std::is_same_v<In, typename R::Element>) {
@@ -176,19 +176,19 @@ void add_runs_of(const In* x, int64_t n, int64_t count, typename R::Total* total
   }
 }
 
-// The innermost dimension is reduced: results are totals of runs.
+// Reduces if the innermost dimension is reduced: each result is the total of contiguous runs.
 template <class R, class In, class Out>
 void reduce_runs(const ReduceShape& s, const In* x, Out* out, Device& device) {
   using Core = typename CoreOf<R>::type;
   using Total = typename R::Total;
-  // One run for each element of `segments`; a result's runs are seen as one sequence that is cut into parts.
+  // Each element of `segments` is one run. All runs of a result form one sequence, which is cut into parts.
   const int64_t run = s.reduced.empty() ? 1 : s.reduced[0].size;
   ReduceShape::Dims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
   const int64_t parts = ceil_div(s.count, kPart);
   const bool in_turns = reads_in_turns();
   if (parts == 1 && segments.empty() && s.kept.size() <= 1) {
-    // The common case: the last dimension of a matrix, or everything there is and little of it.
+    // The common case: the last dimension of a matrix, or a small tensor reduced completely.
     parallel_ranges(
         s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
         [&](int64_t begin, int64_t end) {
@@ -238,7 +238,7 @@ void reduce_runs(const ReduceShape& s, const In* x, Out* out, Device& device) {
   }
 }
 
-// Adds `rows` rows of `columns` <= kTile elements, element by element, to `totals`. Inlined, as reduce_run is.
+// Adds `rows` rows of `columns` <= kTile elements, element by element, to `totals`. Inlined, like reduce_run.
 template <class R>
 [[gnu::always_inline]] inline void reduce_rows(const typename R::Element* x, int64_t rows, int64_t stride,
                                                int64_t columns, typename R::Total* totals) {
@@ -248,7 +248,7 @@ template <class R>
     const int64_t last = std::min(rows, first + kRowBlock);
     for (int64_t j = 0; j < columns; ++j) lanes[j] = R::lane();
     int64_t i = first;
-    // Four rows at a time: the running values are loaded and stored less often.
+    // Four rows at a time, to load and store the running values less often.
     for (; i + 4 <= last; i += 4) {
       const typename R::Element* row = x + i * stride;
       for (int64_t j = 0; j < columns; ++j) {
@@ -263,7 +263,7 @@ template <class R>
   }
 }
 
-// Adds `rows` rows, `joined` of them as one, to the totals of their elements.
+// Adds `rows` rows to `totals`, `joined` rows at a time as one long row.
 template <class R>
 [[gnu::noinline]] void add_rows(const typename R::Element* x, int64_t rows, int64_t stride, int64_t columns,
                                 int64_t joined, typename R::Total* totals) {
@@ -274,7 +274,7 @@ template <class R>
   });
 }
 
-// The same of elements of any type. Precondition: where rows are joined, they follow one another.
+// add_rows for elements of any type. Precondition: rows that are joined are contiguous.
 template <class R, class In>
 void add_rows_of(const In* x, int64_t rows, int64_t stride, int64_t columns, int64_t joined,
                  typename R::Total* totals) {
@@ -295,19 +295,19 @@ void add_rows_of(const In* x, int64_t rows, int64_t stride, int64_t columns, int
   }
 }
 
-// The innermost dimension is kept: rows are added element by element.
+// Reduces if the innermost dimension is kept: rows are added element by element.
 template <class R, class In, class Out>
 void reduce_columns(const ReduceShape& s, const In* x, Out* out, Device& device) {
   using Total = typename R::Total;
   const int64_t width = s.kept[0].size;  // of a row
   ReduceShape::Dims outer;
   for (size_t d = 1; d < s.kept.size(); ++d) outer.push_back(s.kept[d]);
-  // Rows that follow one another in memory; there is such a group for each element of `segments`.
+  // Rows at one stride in memory form a group; there is one group for each element of `segments`.
   const int64_t group = s.reduced.empty() ? 1 : s.reduced[0].size;
   const int64_t stride = s.reduced.empty() ? width : s.reduced[0].stride;
   ReduceShape::Dims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
-  // Narrow rows are taken several at a time, as one long row.
+  // Narrow rows are joined to one long row.
   const int64_t joined = stride == width ? std::max<int64_t>(1, std::min(group, 128 / width)) : 1;
   const int64_t tiles = ceil_div(width, kTile);
   const int64_t part_rows = std::max<int64_t>(joined, ceil_div(kPart, std::min(width, kTile)) / joined * joined);
@@ -359,8 +359,8 @@ void reduce_columns(const ReduceShape& s, const In* x, Out* out, Device& device)
   });
 }
 
-// Reduces `x` of this shape over `axes` to the `n` elements of `out`: one for each index of the other dimensions. In
-// and Out: R's own types, or others that convert.
+// Reduces `x` over `axes` into the `n` elements of `out`, one for each index of the other dimensions. In and Out: R's
+// own types, or others that convert to them.
 template <class R, class In, class Out>
 void reduce(const In* x, const PartialShape& shape, const AxisFlags& axes, Out* out, int64_t n, Device& device) {
   const ReduceShape s(shape, axes);

@@ -19,7 +19,7 @@ void reduce_axes(KernelContext& c) {
   cpu::reduce<R>(c.data<T>(0), c.shape(0), reduced_axes(c), c.out_data<T>(0), c.out_numel(0), c.device());
 }
 
-// R of elements as Wider has them; what comes of them is of their own type again. Halves are rounded once.
+// Reduces elements converted to Wider<T>; the results are converted back to T. Halves are rounded once.
 template <template <class> class R, template <class> class Wider>
 struct Reduction {
   template <class T>
@@ -28,7 +28,7 @@ struct Reduction {
   }
 };
 
-// Of no elements the result is of type T, not of a wider one.
+// For integers without elements the result is the identity of type T, not of the wider type.
 template <template <class> class R>
 struct Extreme {
   template <class T>

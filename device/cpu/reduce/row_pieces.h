@@ -1,4 +1,4 @@
-// Rows of a matrix, piece by piece: what a kernel makes of one stays in the first-level cache until it is whole.
+// Row kernels that work piece by piece: each piece stays in the first-level cache until it is finished.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@ inline constexpr int64_t kPiece = 512;  // elements
 template <class T>
 inline constexpr int64_t kStreamed = kStreamPiece / static_cast<int64_t>(sizeof(T));
 
-// Elements of a row after which a request to stop is heeded.
+// Elements of a row between two checks for cancellation.
 inline constexpr int64_t kStoppable = 1 << 20;
 
-// Between pieces of a row.
+// Call between pieces of a row.
 [[gnu::always_inline]] inline void stop_within_row(int64_t element) {
   if (element != 0 && element % kStoppable == 0) [[unlikely]]
     throw_if_cancelled();
 }
 
-// Calls body(begin, end) for pieces of [begin, end), and asks for the same elements of `next` meanwhile, the row that
-// comes next; null: for none. Pieces are short, since memory does not take many requests at once, but of many more
-// elements than a row (device/cpu/elementwise/inner_loop.h) needs to begin.
+// Calls body(begin, end) for pieces of [begin, end), and prefetches the same elements of `next`, the following row
+// (null: no prefetch). Pieces are short, since memory takes few requests at once, but much longer than an inner loop
+// (device/cpu/elementwise/inner_loop.h) needs to start.
 template <class T, class F>
 [[gnu::always_inline]] inline void with_next_row(const T* next, int64_t begin, int64_t end, const F& body) {
   if (next == nullptr) return body(begin, end);
@@ -45,9 +45,9 @@ template <class T, class F>
   }
 }
 
-// y[0, n) = last(z, operand), where fill(begin, size, z) makes a piece of z; `y` may be what `fill` reads, element for
-// element. `last`: a row of two inputs; `moves`: it has an operand for each element. `stream`: past the caches, and a
-// fence is to follow.
+// Writes y[0, n) = last(z, operand), where fill(begin, size, z) computes a piece of z. `y` may be what `fill` reads,
+// element for element. `last`: an inner loop with two inputs. `moves`: whether `operand` has n elements rather than
+// one. `stream`: write past the caches; the caller must call stream_fence().
 template <class T, class F>
 [[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, InnerLoopFn last, const T* operand,
                                                 bool moves, const F& fill) {
@@ -62,7 +62,7 @@ template <class T, class F>
   }
 }
 
-// The reduction of n elements, of which reduce_part(begin, end) reduces a part: cut as reduce cuts those of one result.
+// Reduces n elements, cut into the same parts as by reduce(). reduce_part(begin, end) reduces one part.
 template <class R, class F>
 [[gnu::always_inline]] inline typename R::Total reduce_parts(int64_t n, const F& reduce_part) {
   typename R::Total result = reduce_part(int64_t{0}, std::min(n, kPart));
@@ -73,14 +73,14 @@ template <class R, class F>
   return result;
 }
 
-// The reduction of a row: bit by bit what reduce gives.
+// Reduces a row to the same bits as reduce().
 template <class R>
 [[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
   return reduce_parts<R>(n,
                          [&](int64_t begin, int64_t end) { return reduce_run<R>(x + begin, end - begin, R::total()); });
 }
 
-// The same of n elements that fill(begin, size, block) makes block by block.
+// The same for n elements that fill(begin, size, block) computes block by block.
 template <class R, class F>
 [[gnu::always_inline]] inline typename R::Total reduce_blocks(int64_t n, const F& fill) {
   typename R::Element block[kBlock];
@@ -102,10 +102,10 @@ template <class T, class Row>
   });
 }
 
-// Elements that are floats in the caches while rows of 16-bit ones are treated.
+// The most elements that are converted to float at once, in the caches, for rows of 16-bit types.
 inline constexpr int64_t kWidened = 16 * 1024;
 
-// treat_rows as floats, of which each becomes the nearest T once; n <= kWidened.
+// treat_rows in float for 16-bit T; each result is rounded once. Precondition: n <= kWidened.
 template <class T, class Row>
 void treat_widened_rows(const T* x, int64_t n, int64_t rows, T* y, bool stream, const Row& row) {
   static const InnerLoopFn widen = cast_inner_loop(kFloat32, dtype_of<T>);
@@ -122,8 +122,8 @@ void treat_widened_rows(const T* x, int64_t n, int64_t rows, T* y, bool stream, 
   }
 }
 
-// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. Rows of 16-bit elements are
-// floats for it; there `x` is `y`. `work`: of an element, in bytes that could be moved meanwhile.
+// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have the same shape. Rows of 16-bit
+// elements are converted to float; then `x` is `y`. `work`: cost of an element, in bytes that could be moved meanwhile.
 template <class T, class Row>
 void by_rows(KernelContext& c, int64_t work, const Row& row) {
   const int64_t total = c.numel(0);

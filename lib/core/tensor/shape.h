@@ -121,9 +121,9 @@ class PANTO_EXPORT PartialShape {
     Dims(Dims&& other) noexcept { take(other); }
     Dims& operator=(const Dims& other) {
       if (this != &other) {
-        Dims old;
-        old.take(*this);  // frees the old memory after copying
-        copy(other);
+        Dims copied(other);  // may throw, while the old dimensions are still there
+        free_heap();
+        take(copied);
       }
       return *this;
     }

@@ -317,12 +317,6 @@ constexpr std::array kAdapters{
     renamed("ResourceAccumulatorTakeGradient", "AccumulatorTakeGradient"),
     renamed("ResourceAccumulatorSetGlobalStep", "AccumulatorSetGlobalStep"),
     renamed("ResourceAccumulatorNumAccumulated", "AccumulatorNumAccumulated"),
-    body("AudioSummary(tag: string, tensor: float32; sample_rate: float, max_outputs: int >= 1 = 3) -> (summary: "
-         "string)",
-         [](const AdapterCall& c) -> Tensors {
-           return {audio_summary_bytes(c.in(0), c.in(1), c.attr<float>("sample_rate"),
-                                       {.max_outputs = c.attr<int64_t>("max_outputs")})};
-         }),
     body("TensorArrayPack(handle: resource, flow_in: float32; dtype: type, element_shape: shape = ?) -> (value: dtype)",
          [](const AdapterCall& c) -> Tensors {
            return {tensor_array_gather(c.in(0), all_elements(c, c.in(1)), c.in(1), c.attr<DType>("dtype"),
