@@ -1,4 +1,4 @@
-// Squares of numbers in which lines of Fourier transforms are turned. For functions that `multiversioned` compiles.
+// Transposes lines of Fourier transforms in square tiles. For functions that `multiversioned` compiles.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace panto::cpu {
 template <class T>
 constexpr int64_t kLinesTogether = 64 / sizeof(T);
 
-// body() for full tiles with a number that the compiler knows, for others with theirs.
+// Calls body(lines); for a full tile the number is a compile-time constant.
 template <class T, class Body>
 [[gnu::always_inline]] inline void with_lines(int64_t lines, const Body& body) {
   if (lines == kLinesTogether<T>) {
@@ -21,8 +21,8 @@ template <class T, class Body>
   }
 }
 
-// [rows, columns], whose rows lie `step` apart, as [columns, rows]: to[j rows + q] = from[q step + j], a square at a
-// time, of which every line of the cache is read and written at once.
+// Transposes [rows, columns], whose rows lie `step` apart, to [columns, rows]: to[j rows + q] = from[q step + j]. Works
+// in squares, so that each cache line is read and written in one go.
 template <class T, class Rows>
 [[gnu::always_inline]] inline void turn(const T* from, int64_t step, Rows rows, int64_t columns, T* to) {
   for (int64_t first = 0; first < columns; first += kLinesTogether<T>) {
