@@ -3,8 +3,8 @@
 //
 //   prepare WORK MODE INPUT...   "ready PART ; PART...", which describes the output; or "none"
 //   measure SECONDS              "times T...": seconds per run, one for each batch of runs
-//   turns SECONDS MODE           "ratios R...": time in another mode divided by that of the prepared one; batches of both
-//                                alternate, so that a machine that becomes slower is slow for both; or "none"
+//   turns SECONDS MODE           "ratios R...": time in another mode divided by that of the prepared one; batches of
+//                                both alternate, so that a machine that becomes slower is slow for both; or "none"
 //
 // A PART describes one array of the output: COUNT MEAN MAGNITUDE WEIGHTED VALUE... These are the number of elements,
 // their mean, the mean of their magnitudes, a weighted mean, and the elements at a few thousand places.
@@ -15,8 +15,8 @@
 //   nhwc nchw ndhwc           of images and volumes; hwio hwio_nchw depthwise dhwio: of the filters that go with them
 //   complex                   the last dimension is a real and an imaginary part
 //   symmetric definite        matrices M made (M + M') / 2, or M M' / n + 1
-//   sorted bool text for classes: sorted; zero or not; "item 17" for 17
-//   entries for classes: COUNT places in an N x N matrix, sorted by row
+//   sorted bool text          for classes: sorted; zero or not; "item 17" for 17
+//   entries                   for classes: COUNT places in an N x N matrix, sorted by row
 //
 // After that :DTYPE gives the type if it is not float32: bfloat16 and float16, rounded; quint8, the integer part, with
 // the range 0 to 255 (int8 or uint8 in a library without quantized types).

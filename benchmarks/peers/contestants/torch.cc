@@ -411,9 +411,7 @@ std::optional<peers::Workload> packaged(const std::string& packages, const std::
   Tensors x;
   for (const peers::Input& in : inputs) {
     command += " " + in.text;
-    if (x.empty() || work != "resnet_inference")
-      x.push_back(Library::tensor(in));  // the other inputs are constants
-                                         // there
+    if (x.empty() || work != "resnet_inference") x.push_back(Library::tensor(in));  // others are constants there
   }
   const std::string path = printed(command);
   if (path == "none") return std::nullopt;
