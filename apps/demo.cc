@@ -1,4 +1,4 @@
-// panto demo: trains on real digits, eagerly, traced and from a saved graph.
+// panto demo: trains on real digits, eagerly and traced, then saves the graph and loads it again.
 #include <fmt/core.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // The cost of the dataflow executor: a node of a chain after a conditional, with the optimizer off
-// (traced_chain_unfused is the same chain without the conditional); a node in a loop's rounds; a round of the same loop
-// raised to a While; a Recv whose value is there.
+// (traced_chain_unfused is the same chain on the sequential executor); a node in a loop's rounds; a round of the same
+// loop raised to a While; a Recv whose value is there.
 #include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/call/scopes.h"

@@ -2,7 +2,7 @@
 //
 //   1. Tensor   a value that never changes
 //   2. Op       a name, a shape function, a kernel, a gradient
-//   3. call     the one door: it runs the kernel and then tells whoever listens
+//   3. call     runs the kernel, then notifies the recorders
 //   4. Tape     listens, and walks back: gradients
 //   5. Tracer   listens too, and writes a graph
 //   6. Passes   make the graph smaller

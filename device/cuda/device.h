@@ -108,8 +108,7 @@ class CudaDevice final : public Device {
   cudaStream_t stream_ = nullptr;
   FaultWords faults_;
   std::mutex sources_mutex_;
-  std::vector<std::pair<uint64_t, CudaDevice*>> sources_;  // a thread, and a GPU from which it copied since its last
-                                                           // wait
+  std::vector<std::pair<uint64_t, CudaDevice*>> sources_;  // a thread, and a GPU it copied from since it waited
   std::once_flag probed_;
   bool works_ = false;
   int multiprocessors_ = 1;

@@ -36,8 +36,7 @@ class FaultWords {
 
  private:
   static constexpr int kWords = 1024;
-  static constexpr int kShared = 0;  // shared by all threads that find no free word: the first one to wait throws its
-                                     // fault
+  static constexpr int kShared = 0;  // for all threads that find no free word: the first to wait throws its fault
   friend struct OwnWords;
 
   int own_word();

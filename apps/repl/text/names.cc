@@ -51,7 +51,7 @@ void add_row(Names& names, const NameRow& row) {
   const std::vector<Token> list = scan(row.theirs).list;
   const Entry entry{&row, words_of(list)};
   if (const std::string sign = operator_of(list); !sign.empty()) names.first[sign].push_back(entry);
-  bool first = python_index(row.theirs).empty();  // rows about an index have no name
+  bool first = python_index(row.theirs).empty();  // a row about an index is found by the index
   for (const Chain& chain : chains(list)) {
     const bool given = chain.end < list.size() && list[chain.end].is("=");  // `f = ...`, `axis=1`
     const bool one_name = chain.text.find('.') == std::string::npos;

@@ -86,7 +86,7 @@ struct DrawKernel {
 
 enum class Outside { kConstant, kReflect, kWrap, kNearest };
 
-// Places beyond this count as outside: such floats have no fraction and may not fit into an integer.
+// Places beyond this are not mapped but clamped: such floats have no fraction and may not fit into an integer.
 constexpr float kFarthest = 1e9F;
 
 // Brings a place along a dimension of `size` pixels inside. NaN stays outside; kConstant changes nothing.

@@ -211,7 +211,7 @@ void to_signed(const int32_t* x, int64_t n, Range from, Range to, int8_t* y) {
   });
 }
 
-// Returns the range of the values that occur, extended to contain 0.
+// Returns the range of the values that occur; its low end is at most 0.
 Range used(const KernelContext& c) {
   const int64_t n = c.numel(0);
   const Range r = range_in(c, 1);

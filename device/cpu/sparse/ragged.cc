@@ -84,8 +84,7 @@ struct RunGather {
       for (int64_t i = 1; i <= rows; ++i) out.back().push(i * shape.dim(k + 1));
     }
     // Counts the gathered rows, then copies them.
-    const size_t before = out.size(), skipped = shape.rank() == 0 ? 1 : 0;  // a scalar index removes the first
-                                                                            // dimension
+    const size_t before = out.size(), skipped = shape.rank() == 0 ? 1 : 0;  // a scalar removes a dimension
     std::vector<int64_t> sizes(static_cast<size_t>(count));
     int64_t total = 0;
     for_each_slice(params, indices, [&](size_t k, int64_t begin, int64_t end) {

@@ -97,9 +97,7 @@ struct Launch {
     }
     if (straight && aligned(moves)) return start(cuda::Straight<N>{moves}, Indexing::kStraight, true);
     const PartialShape* shapes[N];
-    for (int i = 0; i < N; ++i)
-      shapes[i] = broadcasts_to(c.shape(i), shape) ? &c.shape(i) : &kScalar;  // not read by
-                                                                              // this kernel
+    for (int i = 0; i < N; ++i) shapes[i] = broadcasts_to(c.shape(i), shape) ? &c.shape(i) : &kScalar;  // not read here
     BroadcastMap<N> map;
     make_broadcast_map<N>(shape, reinterpret_cast<const PartialShape* const(&)[N]>(shapes), map);
     if (n > INT32_MAX) return start(cuda::Mapped<N, int64_t>(map), Indexing::kMappedWide, false);
