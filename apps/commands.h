@@ -1,5 +1,5 @@
-// The subcommands of `panto`. Each does its work and throws panto::Error. Results go to standard output, everything
-// else to standard error.
+// The subcommands of `panto`. Each throws panto::Error on failure. Results go to standard output, everything else to
+// standard error.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace panto::apps {
 
-// "cpu:N": makes the process have N CPU devices. Throws InvalidArgument for anything else.
+// Takes "cpu:N": sets the number of CPU devices to N. Throws InvalidArgument for anything else.
 void set_devices(const std::string& text);
 
 struct RunOptions {
@@ -22,7 +22,7 @@ struct RunOptions {
   bool no_files = false;
   bool by_cost = false;
   bool log_device_placement = false;
-  std::string costs;    // a file that CostModel reads, if it is there, and writes
+  std::string costs;    // a file that CostModel reads, if it exists, and writes
   std::string profile;  // .json
 };
 void run(const RunOptions& options);
@@ -32,9 +32,9 @@ struct ShowOptions {
   bool nodes = false;
   bool dot = false;
   bool functions = false;
-  std::string svg;        // a file: a picture
-  std::string placement;  // a file *.svg: a picture of where nodes run
-  int boxes = 150;        // in a picture, at most
+  std::string svg;        // the picture's file
+  std::string placement;  // FILE.svg: a picture of where nodes run
+  int boxes = 150;        // most boxes in a picture
   std::string devices, costs;
   bool by_cost = false;
   std::vector<std::string> libraries;
@@ -45,7 +45,7 @@ struct DiffOptions {
   std::string before, after;
   std::vector<std::string> libraries;
 };
-// Whether they differ.
+// Returns true if the graphs differ.
 bool diff(const DiffOptions& options);
 
 struct OptimizeOptions {
@@ -61,7 +61,7 @@ void optimize_file(const OptimizeOptions& options);
 
 struct OpsOptions {
   std::string name;
-  bool text = false, json = false;  // as TensorFlow's OpList
+  bool text = false, json = false;  // print ops as TensorFlow's OpList
   std::string compare;              // a file with such a list
   std::vector<std::string> libraries;
 };
@@ -69,7 +69,7 @@ void ops(const OpsOptions& options);
 
 struct InspectOptions {
   std::string file;
-  std::vector<std::string> names;  // of what is shown; none: all
+  std::vector<std::string> names;  // names to show; empty: all
   bool values = false;
 };
 void inspect(const InspectOptions& options);
@@ -93,8 +93,8 @@ struct DemoOptions {
 void demo(const DemoOptions& options);
 
 struct TrainOptions {
-  std::string name;   // of a program (apps/programs)
-  bool list = false;  // names them all instead
+  std::string name;   // a program's name (apps/programs)
+  bool list = false;  // lists all programs instead
   RunSettings run;
 };
 void train(const TrainOptions& options);

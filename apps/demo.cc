@@ -1,4 +1,4 @@
-// panto demo: real digits from eager ops to a saved graph and back.
+// panto demo: trains on real digits, eagerly and traced, then saves the graph and loads it again.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ constexpr int64_t kBatch = 64;
 struct Row {
   std::string name;
   double accuracy = 0;
-  double steps_per_second = 0;  // 0: does not train
+  double steps_per_second = 0;  // 0: no training
   double images_per_second = 0;
   std::string difference;
 };
@@ -69,7 +69,7 @@ Row measure(std::string name, const LabelledImages& test, Predict predict, Tenso
   return row;
 }
 
-// The largest distance between two results, in units in the last place of the larger one.
+// Describes the largest difference between two results, in units in the last place of the larger one.
 std::string difference(const Tensor& a, const Tensor& b) {
   const auto x = a.data<float>();
   const auto y = b.data<float>();
@@ -107,7 +107,7 @@ void demo(const DemoOptions& options) {
                          Dense(784, 128, {.activation = [](const Tensor& x) { return relu(x); }, .name = "hidden"}),
                          Dense(128, 10, {.name = "digit"}));
   fmt::print("{}", model.to_string());
-  // Large steps first, small ones when the graph trains on.
+  // Large learning rate first; a small one for the traced training.
   Adam coarse(model.variables(), {.learning_rate = 3e-3});
   Adam fine(model.variables(), {.learning_rate = 3e-4});
   const auto step_of = [&model](Adam& adam) {

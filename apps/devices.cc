@@ -1,4 +1,4 @@
-// panto devices: what there is to run on.
+// panto devices: lists the devices.
 #include <fmt/core.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// panto diff BEFORE AFTER: what two graphs have that differs.
+// panto diff BEFORE AFTER: shows how two graphs differ.
 #include <fmt/core.h>
 
 #include <string>

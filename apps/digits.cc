@@ -12,7 +12,7 @@ std::string draw_digits(const Tensor& images, const std::vector<std::string>& ca
   const int64_t rows = images.dim(1);
   const int64_t columns = images.dim(2);
   std::string text;
-  // A character is about twice as high as it is wide: two pixels above each other make one.
+  // A character is about twice as high as wide, so it shows two pixels, one above the other.
   for (int64_t r = 0; r + 1 < rows; r += 2) {
     for (int64_t i = 0; i < images.dim(0); ++i) {
       const auto at = [&](int64_t row, int64_t column) {

@@ -8,8 +8,8 @@
 
 namespace panto::apps {
 
-// Draws images [n, rows, columns] (float32 in [0, 1], host memory) side by side, two rows of pixels a line of text,
-// with `captions` (one each) below. Shades are block characters.
+// Draws images [n, rows, columns] (float32 in [0, 1], host memory) side by side, with two rows of pixels per line of
+// text and one of `captions` below each image. Shades are block characters.
 std::string draw_digits(const Tensor& images, const std::vector<std::string>& captions);
 
 }  // namespace panto::apps

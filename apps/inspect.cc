@@ -1,4 +1,4 @@
-// panto inspect FILE: names, dtypes and shapes of what a file of tensors holds; records; events.
+// panto inspect FILE: shows names, dtypes and shapes of the tensors in a file; records; events.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@
 namespace panto::apps {
 namespace {
 
-// What is shown of the names, and which of those asked for were not found.
+// The names to show, and which of them were found.
 class Wanted {
  public:
   explicit Wanted(const InspectOptions& options) : names_(options.names), found_(options.names.size()) {}
@@ -61,7 +61,7 @@ struct Row {
   std::optional<Tensor> value = std::nullopt;
 };
 
-// Names below each other, then types; the values, where they are asked for, below their rows.
+// Prints a table of names and types; a value, if present, is below its row.
 void print_rows(const std::vector<Row>& rows) {
   constexpr size_t kWidest = 60;
   size_t width = 0;
@@ -102,7 +102,7 @@ void inspect_safetensors(const InspectOptions& options, Wanted& wanted) {
   print_tensors(tensors, options, wanted);
 }
 
-// Without their values a line for each tag.
+// Without values, prints a line per tag.
 void inspect_events(const InspectOptions& options, Wanted& wanted) {
   struct Tag {
     std::string plugin;
@@ -157,7 +157,7 @@ std::string beginning(const std::string& path) {
   return bytes;
 }
 
-// A length of eight bytes and its checksum.
+// Checks for a length of eight bytes and its checksum.
 bool begins_as_record(std::string_view bytes) {
   constexpr size_t kLength = 8;
   uint32_t checksum = 0;
@@ -166,7 +166,7 @@ bool begins_as_record(std::string_view bytes) {
   return masked_crc32c(bytes.substr(0, kLength)) == checksum;
 }
 
-// Two bytes, which together are a multiple of 31, say how it is compressed (RFC 1950).
+// Checks the two header bytes, which name the compression method and are a multiple of 31 together (RFC 1950).
 bool begins_as_zlib(std::string_view bytes) {
   if (bytes.size() < 2) return false;
   const int first = static_cast<unsigned char>(bytes[0]), second = static_cast<unsigned char>(bytes[1]);
@@ -183,7 +183,7 @@ bool begins_as_events(const std::string& path) {
   }
 }
 
-// What its graphs take and give; then its variables.
+// Shows the signatures of its graphs, then its variables.
 void inspect_saved_model(const std::string& folder, const InspectOptions& options, Wanted& wanted) {
   const bool whole = is_file(folder + "/saved_model.pb");
   if (whole) {

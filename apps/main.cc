@@ -1,5 +1,5 @@
-// The command `panto`, with what it can do as subcommands. The one file that includes CLI11, which takes long to
-// compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
+// The command `panto` and its subcommands. The only file that includes CLI11, which takes long to compile. Exit status:
+// 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
 #include <csignal>
@@ -201,7 +201,7 @@ void add_repl_command(CLI::App& app) {
   auto* code = command->add_option("-c", options->command, "CODE: run it and end");
   command->add_flag("--keep-going", options->keep_going, "go on after an error (without a terminal)");
   command->add_option("--engine", options->engine, "cling or clang; default: the first that is there");
-  // How a session starts itself anew.
+  // Used by a session to restart itself.
   command->add_option("--resume", options->resume)->group("");
   command->add_option("--reason", options->reason)->group("");
   command->callback([options, code] {
@@ -220,7 +220,7 @@ int report(std::string_view code, const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // output that grows beyond `ulimit -f` is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // output beyond `ulimit -f` then is an error, like a full disk
   CLI::App app("Tensor programs from C++: run, look at and check TensorFlow-compatible graphs.", "panto");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("panto ") + PANTO_VERSION);

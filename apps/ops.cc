@@ -1,4 +1,4 @@
-// panto ops [NAME]: the ops there are, or all about one; as a list for others; beside the list of others.
+// panto ops [NAME]: lists all ops or describes one; writes an OpList; compares with another library's OpList.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -43,7 +43,7 @@ std::string gradient_text(const Op& op) {
 
 void describe_op(const Op& op, bool ours) {
   fmt::print("{}\n\n{}\n\n", op.signature().to_string(), op.doc());
-  // The generator chose another library's namespace; the registry does not know it.
+  // For an op of another library, the generator chose the namespace, which the registry does not know.
   fmt::print("C++        {}{}\n", ours ? "panto::" : "", op.cpp_name());
   if (!op.aliases().empty()) fmt::print("aliases    {}\n", fmt::join(op.aliases(), ", "));
   auto traits = op.traits().names();
@@ -56,7 +56,7 @@ void describe_op(const Op& op, bool ours) {
   fmt::print("gradient   {}\n", gradient_text(op));
 }
 
-// What another library says of its ops beside what this one says.
+// Compares another library's op definitions with ours.
 void compare(const std::string& path) {
   int same = 0, differ = 0, absent = 0, unreadable = 0;
   for (const ListedOp& theirs : parse_op_list(read_file(path))) {
@@ -82,7 +82,7 @@ void compare(const std::string& path) {
 void ops(const OpsOptions& options) {
   const bool ours = find_op(options.name) != nullptr;
   for (const std::string& library : options.libraries) load_library(library);
-  devices();  // a GPU's kernels are entered with its device
+  devices();  // registers GPU kernels too
   if (!options.compare.empty()) return compare(options.compare);
   if (options.text || options.json) {
     const std::vector<const Op*> listed =

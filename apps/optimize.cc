@@ -1,5 +1,4 @@
-// panto optimize MODEL OUT: runs the passes over a graph and its functions, writes what becomes of it, and shows what
-// that saves.
+// panto optimize MODEL OUT: runs the passes over a graph and its functions, writes the result, and shows the savings.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,7 +27,7 @@ struct NamedShape {
   PartialShape shape;
 };
 
-// "x=32,784"; "x=" is a number's.
+// Parses "x=32,784"; "x=" is the shape of a scalar.
 NamedShape named_shape(const std::string& text) {
   const size_t equals = text.find('=');
   const auto refuse = [&] { invalid("--shape: expected NAME=DIMS as in x=32,784, got '{}'", text); };
@@ -45,7 +44,7 @@ NamedShape named_shape(const std::string& text) {
   return {text.substr(0, equals), PartialShape(dims)};
 }
 
-// Of the Placeholders that are there.
+// Returns the shapes of those Placeholders that are still in the graph.
 std::vector<std::pair<NodeOutput, PartialShape>> shapes_of(const Graph& graph, const std::vector<NamedShape>& shapes) {
   std::vector<std::pair<NodeOutput, PartialShape>> given;
   for (const auto& [name, shape] : shapes) {
@@ -80,7 +79,7 @@ void print_runs(const std::vector<PassRun>& runs) {
   }
 }
 
-// What is asked for keeps its name; what it is inside of stays as it is.
+// Fetches and targets keep their names; control flow that contains them is not raised.
 void raise_loops(Graph& graph, const OptimizeOptions& options) {
   std::vector<int> kept;
   for (const std::string& name : options.fetches) kept.push_back(graph.output(name).node);
@@ -100,7 +99,7 @@ void optimize_file(const OptimizeOptions& options) {
   for (const std::string& text : options.shapes) shapes.push_back(named_shape(text));
   Graph graph = read_graph(options.model);
   if (options.raise_loops) raise_loops(graph, options);
-  for (const auto& [name, shape] : shapes) graph.output(name);  // is there
+  for (const auto& [name, shape] : shapes) graph.output(name);  // throws if it is missing
   std::vector<NodeOutput> fetches;
   std::vector<int> targets;
   for (const std::string& name : options.fetches) fetches.push_back(graph.output(name));

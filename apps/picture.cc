@@ -8,7 +8,7 @@
 
 namespace panto::apps {
 
-// Graphviz is not one of the packages that everything needs.
+// Graphviz is an optional package.
 void draw_dot(const std::string& dot, const std::string& path) {
   const std::string input = path + ".dot";
   write_file(input, dot);

@@ -1,4 +1,4 @@
-// Pictures of graphs, which Graphviz draws.
+// Draws graphs by Graphviz.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace panto::apps {
 
-// Writes what is in Graphviz's language to `path` as SVG. Throws Unavailable where no Graphviz is there that can.
+// Draws `dot`, in Graphviz's language, as SVG to `path`. Throws Unavailable if Graphviz is missing or fails.
 void draw_dot(const std::string& dot, const std::string& path);
 
 }  // namespace panto::apps

@@ -1,4 +1,4 @@
-// panto report RUN: a training run as one HTML page.
+// panto report RUN: writes a training run as one HTML page.
 #include "panto/nn/summaries/report.h"
 
 #include <fmt/core.h>

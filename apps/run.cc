@@ -41,8 +41,8 @@ Feeds read_feeds(const RunOptions& options) {
   return feeds;
 }
 
-// What is asked for when nothing is said: a saved function's outputs and effects; of another graph, outputs that nobody
-// consumes, and effects that nobody waits for.
+// Adds default fetches and targets: a saved function's outputs and effects; for another graph, outputs without a
+// consumer and effects on which no node has a control edge.
 void add_defaults(const Graph& graph, std::vector<std::string>& fetches, std::vector<std::string>& targets) {
   const Endpoints endpoints = endpoints_of(graph);
   for (NodeOutput o : endpoints.outputs) fetches.push_back(fmt::format("{}:{}", graph.at(o.node).name(), o.index));
@@ -84,7 +84,7 @@ void run(const RunOptions& options) {
   const Feeds feeds = read_feeds(options);
   Fetches wanted;
   for (const std::string& name : fetches) {
-    graph.output(name);  // a value that can be shown, and no node
+    graph.output(name);  // throws unless it names a value rather than a node
     wanted.emplace_back(name);
   }
   Session session(std::move(graph), {.passes = options.passes,

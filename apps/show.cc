@@ -1,4 +1,4 @@
-// panto show MODEL: what a graph holds.
+// panto show MODEL: shows the content of a graph.
 #include <fmt/core.h>
 
 #include <map>

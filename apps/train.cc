@@ -1,4 +1,4 @@
-// panto train: the programs of apps/programs.
+// panto train: runs the programs of apps/programs.
 #include <fmt/core.h>
 
 #include <algorithm>

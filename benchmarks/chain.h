@@ -15,7 +15,7 @@ inline Tensor chain(const Tensor& x, const Tensor& factor, int length = kChain) 
   return y;
 }
 
-// `f(x, factor)` is such a chain; `item`: what a multiplication is counted as.
+// Times `f(x, factor)`, such a chain; `item`: the counter's name for one multiplication.
 template <class F>
 void forward(benchmark::State& state, const char* item, const F& f) {
   const Tensor x = numbers({8, 8}), factor = numbers({8, 8}, 2);

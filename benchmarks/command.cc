@@ -1,4 +1,4 @@
-// Whole processes: what starting the command costs, and running a small graph with it.
+// Whole processes: the cost of starting the command and of running a small graph with it.
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ std::string command_path() {
   return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "../apps/panto").string();
 }
 
-// Exit status; -1 if it could not be started.
+// Returns the exit status; -1 if the process could not be started.
 int run_process(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   for (std::string& a : arguments) pointers.push_back(a.data());
@@ -58,7 +58,7 @@ BENCHMARK(list_devices)->UseRealTime()->Unit(benchmark::kMillisecond);
 void list_ops(benchmark::State& state) { measure(state, {command_path(), "ops"}); }
 BENCHMARK(list_ops)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// y = relu(c w + b), all of it constants: nothing to feed.
+// y = relu(c w + b) with constants only, so that nothing is fed.
 void run_small_graph(benchmark::State& state) {
   std::string folder = (std::filesystem::temp_directory_path() / "panto-bench-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return state.SkipWithError("no temporary folder");

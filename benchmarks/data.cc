@@ -1,4 +1,4 @@
-// What a Dataset makes in a second, beside the libraries that it stands on. CPU time is that of one thread.
+// A Dataset's throughput beside that of the libraries it uses. CPU time is that of one thread.
 #include <stdlib.h>
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// Behind those of the standard library, which it needs.
+// Included after the standard headers, which it needs.
 #include <jpeglib.h>  // lint: allow(third-party) what ours is measured beside
 
 #include "panto/benchmarks/support.h"

@@ -1,6 +1,6 @@
-// What the dataflow executor costs: a node of a chain behind a conditional, with the optimizer off, which
-// traced_chain_unfused is in one line; a node of a loop's rounds, and a round where it is raised to a While; a Recv
-// whose value is there.
+// The cost of the dataflow executor: a node of a chain after a conditional, with the optimizer off
+// (traced_chain_unfused is the same chain on the sequential executor); a node in a loop's rounds; a round of the same
+// loop raised to a While; a Recv whose value is there.
 #include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/call/scopes.h"

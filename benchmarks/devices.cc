@@ -1,6 +1,5 @@
-// What it costs to go from one device to another: an edge of a graph between two CPU devices that run one after the
-// other on one thread, an edge between two that run side by side, and the signal alone that one thread waits for and
-// another gives.
+// The cost of going from one device to another: an edge between two CPU devices that run one after the other on one
+// thread, an edge between two that run in parallel, and the bare signal from one thread to another.
 #include "panto/benchmarks/support.h"
 #include "panto/define_op.h"
 #include "panto/lib/core/call/dispatch.h"
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int kEdges = 1000;
 
-// Of an op that nobody can tell the time of, so that its parts run side by side.
+// An op of unknown cost, so that parts of the graph run in parallel.
 const Op& kStep = define_op("_BenchStep(x: float) -> (y: float)", {.doc = "x.", .shape = shapes::same_as_input});
 const CpuKernel step_kernel("_BenchStep", [](KernelContext& c) { c.out_data<float>(0)[0] = c.data<float>(0)[0]; });
 
@@ -30,7 +29,7 @@ void run_chain(benchmark::State& state, const Op& op, int devices) {
       y = op(y);
     }
     named("y", y);
-    // Something to do at once on a third device, so that parts of ops of unknown cost have threads of their own.
+    // Work for a third device, so that parts with ops of unknown cost get threads of their own.
     const DeviceScope scope(devices == 1 ? "/cpu:0" : "/cpu:2");
     Tensor beside = placeholder(kFloat32, {1}, "other");
     for (int i = 0; i < 20; ++i) beside = op(beside);

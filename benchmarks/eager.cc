@@ -1,4 +1,4 @@
-// What a call costs besides its arithmetic: small tensors, eagerly, with and without a tape.
+// The overhead of a call: small tensors, eagerly, with and without a tape.
 #include <chrono>
 
 #include "panto/autograd/tape.h"
@@ -19,7 +19,7 @@ void add_8x8(benchmark::State& state) {
 }
 BENCHMARK(add_8x8);
 
-// A fresh tape now and then, so that its memory does not grow without end.
+// A new tape per batch, so that its memory stays bounded.
 void add_8x8_taped(benchmark::State& state) {
   const Tensor x = numbers({8, 8}), y = numbers({8, 8}, 2);
   constexpr int kBatch = 1000;

@@ -1,4 +1,4 @@
-// An epoch over pictures in a file: reading them, training on them, and both at once, one thread each.
+// An epoch over pictures in a file: reading only, training only, and both in parallel, one thread each.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kPictures = 256, kBatch = 8;
 
-// A file of pictures as JPEG, 160 x 120, each a record; removed with this.
+// A file with a JPEG of 160 x 120 pixels per record; the destructor removes it.
 class Pictures {
  public:
   Pictures() : path_((std::filesystem::temp_directory_path() / "panto-bench-XXXXXX").string()) {
@@ -38,7 +38,7 @@ class Pictures {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
   }
-  // Batches of them, in [-1, 1].
+  // Batches of pictures, scaled to [-1, 1].
   Dataset batches() const {
     return Dataset::from_tfrecord(path_)
         .map([](const Tensor& record) { return cast(decode_image(record.item<std::string>()), kFloat32); })
@@ -50,7 +50,7 @@ class Pictures {
   std::string path_;
 };
 
-// What is computed is of a network whose first convolution has `features`.
+// A training step of a network whose first convolution has `features` features.
 struct Network {
   explicit Network(int64_t features)
       : model{Conv2D(3, features, 3, {.stride = 2, .activation = relu}),
@@ -79,10 +79,10 @@ double seconds_of(const F& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Time: of both. The counters are of the fastest epochs of each kind, which come in turns: what else a machine does
-// makes some longer, and none shorter. `by_slower` is both at once by the slower of the two alone; `by_apart` by the
-// time of two threads that do the two works and have nothing to do with each other, as the processors they share let
-// them.
+// The time is that of both in parallel. The kinds of epochs take turns, and the counters use the fastest epoch of each:
+// other load on the machine makes epochs longer, never shorter. `by_slower` divides the time of both by that of the
+// slower one alone; `by_apart` by the time of two independent threads that do the two kinds of work, which also compete
+// for the processors.
 void epoch(benchmark::State& state) {
   const ThreadShare one(1);
   const Pictures pictures;

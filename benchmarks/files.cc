@@ -24,7 +24,7 @@ class Folder {
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  // "" where no folder could be made.
+  // Returns "" if the folder could not be made.
   std::string file(const std::string& name) const { return made_ ? path_ + "/" + name : ""; }
 
  private:
@@ -58,7 +58,7 @@ void load_small_graph(benchmark::State& state, const char* name) {
 BENCHMARK_CAPTURE(load_small_graph, binary, "small.pb")->UseRealTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(load_small_graph, text, "small.pbtxt")->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// The first run of a graph that was just loaded: optimizing and planning are in it.
+// Loads a graph and runs it once, which includes optimizing and planning.
 void load_and_run_small_graph(benchmark::State& state) {
   const Folder folder;
   const std::string path = folder.file("small.pb");

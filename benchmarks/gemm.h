@@ -1,4 +1,4 @@
-// oneDNN's matrix product, called as directly as it can be: what ours is measured against.
+// oneDNN's matrix product, called directly, to compare ours with.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace panto::bench {
 
-// [m, k] x [k, n], each operand transposed in memory where that is asked for.
+// [m, k] x [k, n]; each operand can be transposed in memory.
 class Gemm {
  public:
   Gemm(int64_t m, int64_t k, int64_t n, bool transpose_a = false, bool transpose_b = false,
@@ -46,7 +46,7 @@ class Gemm {
   }
 
   double flops_;
-  std::vector<float> a_, b_, c_;  // as many, of whatever type, fit
+  std::vector<float> a_, b_, c_;  // large enough for elements of any supported type
   dnnl::matmul matmul_;
   std::unordered_map<int, dnnl::memory> arguments_;
 };

@@ -1,5 +1,5 @@
-// How costs grow with the amount of work: "growth/import/10000" reads a graph of as many nodes. Each tells the time of
-// an item and, where something is kept, its bytes; both should stay the same from line to line.
+// How costs grow with the amount of work: "growth/import/10000" reads a graph of 10000 nodes. Each benchmark reports
+// the time per item and, if it keeps something, the bytes per item; both should be the same for all sizes.
 #include <malloc.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace panto::bench {
 namespace {
 
-// Nodes alternate between what elementwise loops, fused products and single steps are made of.
+// Alternates nodes that become elementwise loops, fused products and single steps.
 Graph long_graph(int64_t nodes) {
   Graph graph;
   const GraphScope in(graph);
@@ -41,7 +41,7 @@ class Growth {
   ~Growth() { per_item(state_, "item", items_); }
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
-  // What `make` keeps alive until its result is dropped.
+  // Measures the memory that the result of `make` keeps alive.
   template <class Make>
   void bytes(const Make& make) {
     const double before = heap_bytes();
@@ -88,7 +88,7 @@ std::shared_ptr<Executable> planned(const Graph& graph) {
 void plan(benchmark::State& state) {
   Growth growth(state);
   const Graph graph = long_graph(state.range(0));
-  std::shared_ptr<Executable> made;  // dropping it is no part of making it
+  std::shared_ptr<Executable> made;  // destroyed outside the measured time
   for (auto _ : state) {
     state.PauseTiming();
     made.reset();
@@ -99,7 +99,7 @@ void plan(benchmark::State& state) {
   growth.bytes([&] { return planned(graph); });
 }
 
-// What a program waits for that starts with a large model.
+// The start-up time of a program with a large model.
 void load_and_plan(benchmark::State& state) {
   const std::string bytes = to_graph_def(long_graph(1'000'000));
   std::shared_ptr<Executable> made;
@@ -132,7 +132,7 @@ void functions(benchmark::State& state) {
         {TensorSpec(kFloat32, {4, 4}, "a")});
     const std::string name = "f" + std::to_string(f);
     field(library, 0x0a, body.to_function_def(name));
-    // A node that is called as the function: PartitionedCall, once it is read.
+    // A node whose op is the function; the parser turns it into a PartitionedCall.
     std::string node;
     field(node, 0x0a, name);
     field(node, 0x12, name);
@@ -172,7 +172,7 @@ void tape(benchmark::State& state) {
   }
 }
 
-// Calls of a traced function: nothing grows.
+// Calls of a traced function: memory must not grow.
 void traced_calls(benchmark::State& state) {
   Growth growth(state);
   const Function f = trace([](const Tensor& x) { return mul(x, x); });

@@ -1,5 +1,4 @@
-// Big kernels beside what the machine can do: matrix products beside oneDNN's primitive called directly, addition
-// beside memcpy.
+// Big kernels beside the machine's limits: matrix products beside oneDNN's primitive, addition beside memcpy.
 #include <omp.h>
 
 #include <algorithm>
@@ -41,7 +40,7 @@ void add_16m(benchmark::State& state) {
 }
 BENCHMARK(add_16m)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// As many bytes read and written, by all threads, into memory that was used before.
+// Moves as many bytes as add_16m, with all threads, into memory that was touched before.
 void memcpy_as_add_16m(benchmark::State& state) {
   const size_t bytes = static_cast<size_t>(kMany) * 4 * 3 / 2;
   const std::vector<char> from(bytes, 'x');

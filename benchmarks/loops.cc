@@ -1,5 +1,5 @@
-// What conditionals and loops of traced functions cost: a conditional; a step of a loop of 100,000 on scalars, and one
-// of its gradient; an LSTM as a loop in the graph and unrolled, forward and with its gradient.
+// The cost of conditionals and loops of traced functions: a conditional; a step of a scalar loop of 100,000 steps,
+// forward and of its gradient; an LSTM as a loop in the graph and unrolled, forward and with its gradient.
 #include <array>
 #include <utility>
 #include <vector>
@@ -72,7 +72,7 @@ State lstm_step(const State& state, const Tensor& x, const Tensor& weights, cons
   return {sigmoid(gates[3]) * tanh(c), c};
 }
 
-// Of inputs [moments, batch, units]: the last output.
+// Returns the last output for inputs [moments, batch, units].
 Tensor lstm(bool loop, const Tensor& xs, const Tensor& weights, const Tensor& bias) {
   const auto step = [&](const State& state, const Tensor& x) { return lstm_step(state, x, weights, bias); };
   const State start(zeros_like(xs[0]), zeros_like(xs[0]));
@@ -82,7 +82,7 @@ Tensor lstm(bool loop, const Tensor& xs, const Tensor& weights, const Tensor& bi
   return state.first;
 }
 
-// Arguments: whether as a loop, and the batch and the units.
+// Arguments: 1 for a loop, 0 for unrolled; batch; units.
 void with_lstm(benchmark::State& state, bool gradient) {
   const bool loop = state.range(0) != 0;
   const int64_t batch = state.range(1), units = state.range(2);

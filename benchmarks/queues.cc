@@ -1,6 +1,5 @@
-// What an element costs that goes through a queue: 1000 of them by nodes of a session that is run once for each, by
-// name or by callables, and eagerly, one at a time and many at once; and what a staging area, which is found by its
-// name, costs beside it.
+// The cost of an element that goes through a queue: 1000 elements by a session that runs once for each, by name or by
+// callables, and eagerly, one at a time and many at once; beside it the cost of a staging area, which is found by name.
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/arrays.h"
@@ -37,7 +36,7 @@ void queue_many(benchmark::State& state) {
 }
 BENCHMARK(queue_many);
 
-// A node "put" that puts a number into a queue, and "y" that takes it out.
+// Node "put" enqueues a number; node "y" dequeues it.
 Graph queue_graph() {
   Graph graph;
   {

@@ -1,4 +1,4 @@
-// What the benchmarks share.
+// Helpers shared by the benchmarks.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,7 +12,8 @@
 
 namespace panto::bench {
 
-// Time by item: Google Benchmark prints the counter in seconds, `./dev bench` with --benchmark_format=json in full.
+// Reports the time per item: Google Benchmark prints the counter in seconds; with --benchmark_format=json in full
+// precision.
 inline void per_item(benchmark::State& state, const std::string& name, double items_per_iteration) {
   using benchmark::Counter;
   state.counters["per_" + name] = Counter(items_per_iteration, Counter::kIsIterationInvariantRate | Counter::kInvert);
@@ -32,9 +33,9 @@ inline Tensor numbers(const Shape& shape, int64_t seed = 1) {
   return random_uniform(shape, {.seed = seed, .min = 0.5, .max = 1.5});
 }
 
-// A benchmark of each elementwise op in the registry.
+// Registers a benchmark of each elementwise op in the op registry.
 void enter_elementwise_ops();
-// Benchmarks of growing amounts of work.
+// Registers benchmarks of growing amounts of work.
 void enter_growth();
 
 }  // namespace panto::bench

@@ -1,5 +1,5 @@
-// Ops that are no elementwise loops, at about a thousand and a million elements, and the sum of very many numbers
-// beside reading them: "sweep/softmax/1024".
+// Ops other than elementwise loops at about a thousand and a million elements, named like "sweep/softmax/1024"; and the
+// sum of 16 million numbers beside reading them.
 #include <cstdint>
 #include <string>
 
@@ -19,7 +19,7 @@ void sum_16m(benchmark::State& state) {
 }
 BENCHMARK(sum_16m)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// The same bytes looked at once by all threads, as integers: those a compiler may add in any order.
+// Reads the same bytes once with all threads, as integers, which a compiler may add in any order.
 void read_16m(benchmark::State& state) {
   const std::vector<uint32_t> x(static_cast<size_t>(kMany), 1);
   for (auto _ : state) {
@@ -35,7 +35,7 @@ BENCHMARK(read_16m)->UseRealTime()->Unit(benchmark::kMillisecond);
 struct Operands {
   Tensor x, y;     // [n, n] float32
   Tensor row;      // [n]
-  Tensor indices;  // [n] int32, every row once, the last first
+  Tensor indices;  // [n] int32, each row once, in descending order
   Tensor chosen;   // [n, n] bool
   int64_t n;
 };

@@ -1,5 +1,5 @@
-// What a traced call costs: a call of one op; a node of a chain, with the optimizer off; a chain that the optimizer
-// made one loop of.
+// The cost of a traced call: a call of one op; a node of a chain with the optimizer off; a chain that the optimizer
+// fused into one loop.
 #include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/operators.h"

@@ -1,8 +1,8 @@
-// Autodidax: the idea of this library, retold in one file that uses nothing of it.
+// Autodidax: the ideas of this library in one self-contained file.
 //
 //   1. Tensor   a value that never changes
 //   2. Op       a name, a shape function, a kernel, a gradient
-//   3. call     the one door: it runs the kernel and then tells whoever listens
+//   3. call     runs the kernel, then notifies the recorders
 //   4. Tape     listens, and walks back: gradients
 //   5. Tracer   listens too, and writes a graph
 //   6. Passes   make the graph smaller
@@ -10,8 +10,8 @@
 //   8. main     trains a small network in all these ways, and checks that they agree
 //
 // Read it from top to bottom. Each part names the files where the library does the same, for many types, ops, devices
-// and threads. Here every tensor is a matrix of floats, and what is wrong throws a std::runtime_error.
-// (The idea to explain a library by a small one is JAX's: "Autodidax: JAX core from scratch".)
+// and threads. Here every tensor is a matrix of floats, and errors are std::runtime_error. (The idea to explain a
+// library by a small one is JAX's: "Autodidax: JAX core from scratch".)
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -28,9 +28,9 @@ namespace {
 
 // ---- 1. Tensor (lib/core/tensor/tensor.h) ---------------------------------------------------------------------------
 //
-// A handle. Copies share the elements, and nobody writes to them once the tensor has been made: so a tape may keep a
-// tensor, and a thread may read it, without asking anybody. A tensor without elements is symbolic: while a function is
-// traced it stands for the values that will come, and only its shape is known.
+// A handle. Copies share the elements, which never change once the tensor exists: so a tape may keep a tensor, and any
+// thread may read it, without locks. A tensor without elements is symbolic: while a function is traced it stands for a
+// later value, and only its shape is known.
 
 struct Shape {
   int rows = 1, columns = 1;
@@ -43,7 +43,7 @@ using Elements = std::vector<float>;
 struct Tensor {
   Shape shape;
   std::shared_ptr<const Elements> elements;  // null: symbolic
-  int id = 0;                                // no other tensor has it: tapes and tracers look tensors up by it
+  int id = 0;                                // unique: the key by which tapes and tracers look tensors up
 
   bool defined() const { return id != 0; }
   float item() const {
@@ -63,16 +63,16 @@ Tensor full(Shape shape, float value) { return tensor(shape, Elements(static_cas
 
 // ---- 2. Op (lib/core/op/op.h; the definitions are in lib/ops, the kernels in device) --------------------------------
 //
-// One definition serves everybody. Eager calls, graphs and tests ask the same shape function and run the same kernel;
-// the gradient is written with ops, so it can itself be differentiated and traced.
+// One definition serves all uses. Eager calls, graphs and tests share the shape function and the kernel. The gradient
+// is written with ops, so it can itself be differentiated and traced.
 
 struct Call;  // an op, its inputs and its output
 
 struct Op {
   const char* name;
-  Shape (*shape)(std::span<const Tensor> in);  // throws where the inputs do not fit
+  Shape (*shape)(std::span<const Tensor> in);  // throws if the inputs do not fit
   void (*kernel)(std::span<const Tensor> in, Shape out, float* y);
-  std::vector<Tensor> (*gradient)(const Call& call, const Tensor& dy);  // by input; undefined: none
+  std::vector<Tensor> (*gradient)(const Call& call, const Tensor& dy);  // one per input; undefined: no gradient
 };
 
 struct Call {
@@ -88,8 +88,8 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor tanh(const Tensor& x);
 Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor transpose(const Tensor& x);
-Tensor sum(const Tensor& x);                         // of all elements: [1, 1]
-Tensor expand(const Tensor& x, const Tensor& like);  // [1, 1] to the shape of another
+Tensor sum(const Tensor& x);                         // of all elements, as [1, 1]
+Tensor expand(const Tensor& x, const Tensor& like);  // from [1, 1] to the shape of `like`
 
 Shape same_shape(std::span<const Tensor> in) {
   for (const Tensor& t : in) {
@@ -117,7 +117,7 @@ const Op kTanh = {"Tanh", same_shape,
                     const Elements& x = *in[0].elements;
                     for (size_t i = 0; i < static_cast<size_t>(out.size()); ++i) y[i] = std::tanh(x[i]);
                   },
-                  // tanh' = 1 - tanh^2. The output is there: there is no need to compute it again.
+                  // tanh' = 1 - tanh^2, computed from the output instead of the input.
                   [](const Call& c, const Tensor& dy) {
                     const Tensor minus_square = mul(mul(c.out, c.out), full(c.out.shape, -1));
                     return std::vector{mul(dy, add(full(c.out.shape, 1), minus_square))};
@@ -177,14 +177,14 @@ Tensor expand(const Tensor& x, const Tensor& like) { return call(kExpand, {x, li
 
 // ---- 3. call (lib/core/call/dispatch.cc) and those who listen (lib/core/call/recorder.h) ----------------------------
 //
-// Everything that happens to tensors happens here. Kernels know nothing of tapes or graphs, tapes nothing of graphs: a
-// recorder is told of a call after it was made, and does with it what it likes.
+// Every computation on tensors goes through `call`. Kernels know nothing of tapes or graphs, and tapes nothing of
+// graphs: a recorder is notified after each call.
 
 struct Recorder {
   virtual ~Recorder() = default;
   virtual void record(const Call& call) = 0;
 };
-std::vector<Recorder*> recorders;  // the innermost last (in the library: of each thread)
+std::vector<Recorder*> recorders;  // innermost last (in the library: one list per thread)
 
 struct Listening {
   explicit Listening(Recorder* r) { recorders.push_back(r); }
@@ -206,14 +206,14 @@ Tensor call(const Op& op, std::vector<Tensor> in) {
 
 // ---- 4. Tape (autograd/tape.cc) -------------------------------------------------------------------------------------
 //
-// The chain rule, from the last call to the first. While it walks, the tape itself does not listen, but those outside
-// of it do: an outer tape hears the gradient as any other computation, which gives second derivatives.
+// The chain rule, from the last call to the first. Meanwhile this tape does not listen, but outer recorders do: an
+// outer tape records the gradient like any other computation, which gives second derivatives.
 
 class Tape final : public Recorder {
  public:
   void record(const Call& call) override { calls_.push_back(call); }
 
-  // To be called when the tape no longer listens.
+  // Precondition: the tape no longer listens.
   std::vector<Tensor> gradient(const Tensor& y, const std::vector<Tensor>& sources) const {
     std::map<int, Tensor> gradients = {{y.id, full(y.shape, 1)}};
     for (size_t i = calls_.size(); i-- > 0;) {
@@ -224,7 +224,7 @@ class Tape final : public Recorder {
       for (size_t k = 0; k < dx.size(); ++k) {
         if (!dx[k].defined()) continue;
         Tensor& all = gradients[c.in[k].id];
-        all = all.defined() ? add(all, dx[k]) : dx[k];  // a value that is used twice has the sum of both gradients
+        all = all.defined() ? add(all, dx[k]) : dx[k];  // a value that is used twice gets the sum of both gradients
       }
     }
     std::vector<Tensor> result;
@@ -236,7 +236,7 @@ class Tape final : public Recorder {
   std::vector<Call> calls_;
 };
 
-// f's value, and its gradient by each argument.
+// Returns f's value and its gradient by each argument.
 using Model = std::function<Tensor(const std::vector<Tensor>&)>;
 std::pair<Tensor, std::vector<Tensor>> value_and_gradient(const Model& f, const std::vector<Tensor>& arguments) {
   Tape tape;
@@ -250,12 +250,12 @@ std::pair<Tensor, std::vector<Tensor>> value_and_gradient(const Model& f, const 
 
 // ---- 5. Graph and Tracer (lib/graph/graph.h, trace/tracer.cc) -------------------------------------------------------
 //
-// To trace a function is to call it once, with symbolic tensors, while a recorder writes down what it does. The graph
-// is data: it can be looked at, changed, saved, and run when the C++ function is long gone.
+// Tracing calls a function once with symbolic tensors while a recorder notes its calls. The graph is data: it can be
+// inspected, changed, saved, and run without the C++ function.
 
 struct Node {
   const Op* op = nullptr;   // null: an input, or a constant
-  std::vector<int> inputs;  // numbers of nodes before this one
+  std::vector<int> inputs;  // indices of earlier nodes
   Shape shape;
   Tensor constant = {};
 };
@@ -273,7 +273,7 @@ class Tracer final : public Recorder {
     return symbol;
   }
   void record(const Call& call) override {
-    // A call on values that are known is none of the graph's: what it gives is found when somebody uses it.
+    // A call on known values is not recorded; its result becomes a constant when a node uses it.
     if (call.out.elements != nullptr) return;
     Node node{call.op, {}, call.out.shape};
     for (const Tensor& t : call.in) node.inputs.push_back(node_of(t));
@@ -289,7 +289,7 @@ class Tracer final : public Recorder {
     graph_.nodes.push_back(std::move(node));
     return static_cast<int>(graph_.nodes.size()) - 1;
   }
-  // A tensor with a value, from outside of the function, becomes a constant.
+  // A tensor from outside the function becomes a constant.
   int node_of(const Tensor& t) {
     const auto [at, is_new] = node_of_.emplace(t.id, -1);
     if (is_new) at->second = append({nullptr, {}, t.shape, t});
@@ -297,7 +297,7 @@ class Tracer final : public Recorder {
   }
 
   Graph graph_;
-  std::map<int, int> node_of_;  // by the id of a tensor
+  std::map<int, int> node_of_;  // by tensor id
 };
 
 using Traced = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
@@ -315,8 +315,8 @@ Graph trace(const Traced& f, const std::vector<Shape>& shapes) {
 
 // ---- 6. Passes (lib/runtime/optimizer.cc, lib/runtime/passes) -------------------------------------------------------
 //
-// Each makes a graph that gives the same numbers, to the bit. Here all of them are one walk: a node whose inputs are
-// constants is computed now, one that is there already is used again, and what no output needs is left out.
+// Each pass makes a graph with bit-identical results. Here one walk does all passes: constant folding, reuse of equal
+// nodes, and removal of nodes that no output needs.
 
 bool same_value(const Node& a, const Node& b) {
   if (a.op != b.op || a.inputs != b.inputs || a.shape != b.shape) return false;
@@ -356,8 +356,8 @@ Graph optimize(const Graph& graph) {
 
 // ---- 7. Plan (lib/runtime/plan/planner.cc, memory_plan.cc) -------------------------------------------------------
 //
-// What can be decided before the values are there is decided once: the order of the steps, and the memory of each
-// result. A buffer is used again as soon as nobody needs what is in it.
+// Decides once what does not depend on values: the order of the steps and the memory of each result. A buffer is reused
+// as soon as its content is no longer needed.
 
 class Plan {
  public:
@@ -379,7 +379,7 @@ class Plan {
         buffer_of_[static_cast<size_t>(n)] = static_cast<int>(buffers_.size());
         buffers_.push_back(node(n).shape.size());
       }
-      // Freed after the step has its own: a kernel does not write to what it reads.
+      // Freed after this step got its buffer, because a kernel must not write to its inputs.
       for (const int i : node(n).inputs) {
         const int b = buffer_of_[static_cast<size_t>(i)];
         if (last_use[static_cast<size_t>(i)] == n && b >= 0 && std::ranges::find(free, b) == free.end())
@@ -429,7 +429,7 @@ void check(bool holds, const std::string& what) {
   failures += holds ? 0 : 1;
 }
 
-// The sum of squares of what a network of two layers makes of x.
+// The sum of squares of a two-layer network's output for x.
 Tensor loss(const Tensor& x, const Tensor& w, const Tensor& v) {
   const Tensor y = matmul(tanh(matmul(x, w)), v);
   return sum(mul(y, y));
@@ -461,7 +461,7 @@ void run() {
   const float second = value_and_gradient(slope, {full({1, 1}, at)}).second[0].item();
   check(std::abs(second + 2 * t * (1 - t * t)) < 1e-6f, "a tape inside a tape gives the second derivative");
 
-  // One training step as C++ calls it, and traced with its gradient.
+  // One training step, called from C++ and traced with its gradient.
   const Traced step = [&](const std::vector<Tensor>& a) {
     const auto [value, g] = value_and_gradient(of_weights, a);
     const auto descend = [](const Tensor& p, const Tensor& d) { return add(p, mul(d, full(d.shape, -0.1f))); };

@@ -1,4 +1,4 @@
-// A table in a CSV file, a pipeline over it, and a network that learns its last column.
+// Reads a table from a CSV file through an input pipeline, and trains a network to predict its last column.
 #include <panto/panto.h>
 
 #include <fstream>

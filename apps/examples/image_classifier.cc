@@ -1,5 +1,5 @@
-// A convolutional network with a learning-rate schedule and early stopping. The best weights are kept in best.npz, and
-// another model reads them.
+// A convolutional network with a learning-rate schedule and early stopping. Saves the best weights to best.npz and
+// loads them into another model.
 #include <panto/panto.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// k-means: three clouds are found again from their points alone.
+// k-means: finds three clouds from their points alone.
 #include <panto/panto.h>
 
 #include <iostream>
@@ -11,7 +11,7 @@ int main() {
   const Tensor cloud = random_uniform({900}, {.dtype = kInt32, .max = 3});
   const Tensor points = gather(truth, cloud) + randn({900, 2});
 
-  // The first center is any point, each next one the point that is farthest from those that are there.
+  // The first center is any point; each next center is the point farthest from all previous centers.
   Tensor centers = points(Slice(0, 1));
   for (int k = 1; k < 3; ++k) {
     const Tensor distances = min(sum(square(points(Slice(), NewAxis) - centers), -1), 1);
@@ -25,7 +25,7 @@ int main() {
     moved = any(means != centers).item<bool>();
     centers = means;
   }
-  // The same clouds, by other numbers.
+  // The clouds are the same, but numbered differently.
   const Tensor from_truth = min(sqrt(sum(square(truth(Slice(), NewAxis) - centers), -1)), 1);
   std::cout << "each center found within 0.3: " << std::boolalpha << all(from_truth < 0.3f).item<bool>() << '\n';
   const Tensor number = argmin(sum(square(centers(Slice(), NewAxis) - truth), -1), 1);

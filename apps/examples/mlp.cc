@@ -1,4 +1,4 @@
-// A layer of one's own, of others, and a training loop as in PyTorch: which quadrants are points in?
+// A custom layer made of other layers, and a training loop as in PyTorch: classifies points by their quadrants.
 #include <panto/panto.h>
 
 #include <iostream>

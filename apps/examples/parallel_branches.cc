@@ -1,4 +1,4 @@
-// Independent branches of one graph on four CPU devices, which compute them side by side: the same bits as on one.
+// Independent branches of one graph run in parallel on four CPU devices; results are bit-identical to one device.
 #include <panto/panto.h>
 
 #include <iostream>
@@ -7,7 +7,7 @@
 
 using namespace panto;
 
-// Four chains of layers over one input, each on a device of its own (`devices` of them), and the mean of their results.
+// Four chains of layers over one input, spread over `devices` devices, and the mean of their results.
 Graph ensemble(int devices) {
   Graph graph;
   const GraphScope building(graph);

@@ -1,5 +1,5 @@
-// A product of matrices on four CPU devices: cut by hand, then the same cuts placed by cost. Standard error gets a line
-// for each node and session: where it runs.
+// A matrix product on four CPU devices: placed by hand, then the same pieces placed by cost. Logs to standard error
+// where each node of each session runs.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 using namespace panto;
 
-// x w, by columns of w; `by_hand`: each piece on a device of its own.
+// x w, cut by columns of w; `by_hand`: each piece on its own device.
 Graph product(bool by_hand) {
   Graph graph;
   const GraphScope building(graph);

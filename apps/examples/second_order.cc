@@ -1,4 +1,4 @@
-// Second derivatives: a Hessian by a vector, Newton's method, and the derivative of a root by a parameter.
+// Second derivatives: a Hessian-vector product, Newton's method, and the derivative of a root by a parameter.
 #include <panto/panto.h>
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 using namespace panto;
 
 int main() {
-  // Of f = sum exp(x) + (sum x)^2 / 2 the Hessian is diag(exp(x)) and 1 everywhere added.
+  // The Hessian of f = sum exp(x) + (sum x)^2 / 2 is diag(exp(x)) plus a matrix of ones.
   const Tensor x = tensor({0.1, -0.2, 0.3}), v = tensor({1., 2., -1.});
   GradientTape outer;
   outer.watch(x);

@@ -1,5 +1,5 @@
-// Two sessions of two graphs that share their variables: one trains a line, the other one answers with it. A third
-// session has variables of its own.
+// Two sessions of two graphs share their variables: one fits a line, the other one predicts with it. A third session
+// has its own variables.
 #include <panto/lib/core/tensor/resource.h>
 #include <panto/panto.h>
 

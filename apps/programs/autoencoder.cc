@@ -1,5 +1,4 @@
-// Digits through a code of few numbers and back (Hinton and Salakhutdinov 2006), with pictures: above what goes in,
-// below what comes out.
+// An autoencoder of digits (Hinton and Salakhutdinov 2006), with pictures: inputs above, outputs below.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -1,5 +1,5 @@
-// A small GPT learns to write a text character by character, and writes some with cached keys: each step computes what
-// is new, and looks at the keys and values of all steps before.
+// A small GPT learns to write a text character by character, then writes some with a cache: each step computes only the
+// new position and attends to the cached keys and values of all previous steps.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -40,7 +40,7 @@ struct Gpt : Layer {
     for (const Block& block : blocks) x = block(x);
     return head(norm(x));
   }
-  // The logits of what follows codes [1, n], which stand behind those in the caches, one for each block.
+  // Returns the logits of the character after codes [1, n], which follow those in the caches (one per block).
   Tensor step(const Tensor& codes, std::vector<AttentionCache>& caches) const {
     const int64_t begin = caches[0].keys.defined() ? caches[0].keys.dim(2) : 0;
     Tensor x = tokens(codes) + places(arange(begin, begin + codes.dim(1)));
@@ -53,7 +53,7 @@ struct Gpt : Layer {
   Dense head;
 };
 
-// Goes on from `said`. When the places are used up, the last half is read again.
+// Continues `said`. When all positions are used, clears the caches and reads the last half again.
 void write_on(const Gpt& model, const CharacterText& text, std::string said, int64_t count, int64_t length) {
   std::vector<AttentionCache> caches(model.blocks.size());
   Tensor logits = model.step(text.encode(said)(NewAxis), caches);

@@ -16,7 +16,7 @@ struct CharacterLstm : Layer {
       : embed(characters, 32), memory(32, units, {.return_sequences = true}), head(units, characters) {}
   Parts parts() const override { return {embed, memory, head}; }
   Tensor forward(const Tensor& codes) const override { return head(memory(embed(codes))); }
-  // The logits of what follows codes [1, n], and the state after them.
+  // Returns the logits of the character after codes [1, n], and updates the state.
   Tensor step(const Tensor& codes, LstmState& state) const {
     const LstmOutput made = memory.run(embed(codes), state);
     state = made.state;

@@ -1,6 +1,6 @@
 // Who survived the Titanic: a deep network on feature columns of every kind, numbers, buckets, bags of words and
-// crossed categories. Records are parsed as the columns ask for; what was learned becomes one graph, from the bytes of
-// records to probabilities, which TensorFlow runs too.
+// crossed categories. The columns determine how records are parsed. The trained model becomes one graph from the bytes
+// of records to probabilities, which TensorFlow can run too.
 #include <cstdio>
 #include <vector>
 

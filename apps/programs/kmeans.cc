@@ -1,5 +1,5 @@
-// k-means of 10,000 points as TensorFlow 1 programs have it: one run moves all centers and says whether a point has
-// changed its cluster.
+// k-means of 10,000 points in the style of TensorFlow 1: one run moves all centers and tells whether any point changed
+// its cluster.
 #include <chrono>
 #include <cstdio>
 
@@ -9,7 +9,7 @@
 namespace panto::apps {
 namespace {
 
-// The means of the rows of `data` that have the same id below `count`.
+// Returns the mean of the rows of `data` for each id below `count`.
 Tensor bucket_means(const Tensor& data, const Tensor& ids, int count) {
   return unsorted_segment_sum(data, ids, count) / unsorted_segment_sum(ones_like(data), ids, count);
 }
@@ -31,7 +31,7 @@ void kmeans(Run& run) {
     points = Variable(cloud + random_normal({kPoints, 2}, {.seed = run.seed()}), "points");
     centers = Variable(slice(points.initialized_value(), {0, 0}, {kClusters, 2}), "centers");
     clusters = Variable(zeros({kPoints}, kInt64), "clusters");
-    // Each point beside each center.
+    // Pairs each point with each center.
     const Tensor all_points = reshape(tile(points, {1, kClusters}), {kPoints, kClusters, 2});
     const Tensor all_centers = reshape(tile(centers, {kPoints, 1}), {kPoints, kClusters, 2});
     const Tensor nearest = argmin(sum(square(all_points - all_centers), 2), 1);

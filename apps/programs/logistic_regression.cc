@@ -1,5 +1,5 @@
-// Softmax regression of handwritten digits, as TensorFlow 1 programs have it: one product, the cross entropy of its
-// softmax, and gradient descent by all images at once.
+// Softmax regression of handwritten digits in the style of TensorFlow 1: one product, softmax cross entropy, and
+// gradient descent with all images at once.
 #include <cstdio>
 
 #include "panto/apps/programs/programs.h"

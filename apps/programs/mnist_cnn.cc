@@ -1,5 +1,5 @@
-// Handwritten digits by a convolutional network, as a TensorFlow 1 program: layers as functions on a graph, of which a
-// placeholder says whether it is in training.
+// A convolutional network for handwritten digits in the style of TensorFlow 1: layers are functions on a graph, and a
+// placeholder switches between training and inference.
 #include <cstdio>
 
 #include "panto/apps/programs/programs.h"

@@ -1,4 +1,4 @@
-// Handwritten digits by a small dense network, 784-4-10 with tanh on both layers, as a TensorFlow 1 program.
+// A small dense network for handwritten digits, 784-4-10 with tanh on both layers, in the style of TensorFlow 1.
 #include <cstdio>
 #include <iostream>
 #include <vector>

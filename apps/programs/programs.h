@@ -1,4 +1,4 @@
-// The programs of `panto train`, by name. Each is a file of this folder, to be read as what a user writes.
+// The programs of `panto train`, by name. Each is a file in this folder, written as a user would write it.
 #pragma once
 
 #include <span>
@@ -30,7 +30,7 @@ struct Program {
   void (*run)(Run& run);
 };
 
-// In alphabetical order.
+// Returns all programs in alphabetical order.
 std::span<const Program> programs();
 
 }  // namespace panto::apps

@@ -1,5 +1,5 @@
-// A pipeline of queues, as TensorFlow 1 feeds its training: names of files, two threads that read lines from them,
-// batches in random order. Which line comes when differs from run to run; which lines come does not.
+// An input pipeline of queues in the style of TensorFlow 1: file names, two threads that read lines, batches in random
+// order. The order of the lines differs from run to run; the set of lines does not.
 #include <unistd.h>
 
 #include <cstdio>

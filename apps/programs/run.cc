@@ -89,7 +89,7 @@ Tensor Run::batches(int64_t count, int64_t size, int64_t steps) const {
   std::mt19937_64 random(static_cast<uint64_t>(settings_.seed));
   std::vector<int64_t> round(static_cast<size_t>(count)), order;
   std::iota(round.begin(), round.end(), 0);
-  const int64_t used = count - count % size;  // of each round: what makes whole batches
+  const int64_t used = count - count % size;  // examples per round that make whole batches
   order.reserve(static_cast<size_t>(steps * size));
   while (std::ssize(order) < steps * size) {
     std::ranges::shuffle(round, random);

@@ -1,5 +1,5 @@
-// What `panto train NAME` was told, and what its programs have in common: where data and first values come from, in
-// which order examples are taken, where results go.
+// The options of `panto train NAME`, and helpers for its programs: data, initial values, the order of examples, and
+// where results go.
 #pragma once
 
 #include <cstdint>
@@ -26,36 +26,38 @@ class Run {
   int64_t seed() const { return settings_.seed; }
   const std::string& picture() const { return settings_.picture; }
   int64_t steps(int64_t usual, int64_t quick) const;
-  // --data, or the folder `name` beside the installed command or in the source tree. Throws NotFound.
+  // Returns --data, or the folder `name` of the installation or of the source tree. Throws NotFound.
   std::string data(const std::string& name) const;
 
-  // The first value of a variable: --start's, where that is given, else `otherwise`. Throws NotFound where the file
-  // lacks the name, InvalidArgument where what it has is of another shape or type.
+  // Returns the initial value of a variable: from --start if given, else `otherwise`. Throws NotFound if the file lacks
+  // the name, InvalidArgument if its value has another shape or type.
   Tensor first_value(const std::string& name, const Tensor& otherwise) const;
-  // The same of all variables of a model, which has its own first values.
+  // Sets all variables of a model to their values in --start; without --start they keep their initial values.
   void begin(const Layer& model) const;
   void begin(const std::vector<NamedVariable>& variables) const;
-  // Of variables of a graph, in a session where they have been initialized.
+  // The same for variables of a graph, in a session that has initialized them.
   void begin(Session& session, Graph& graph, const std::vector<Variable>& variables) const;
-  // And of those that get_variable makes in a scope: `VariableScope scope("", {.custom_getter = run.first_values()})`.
+  // The same for variables made by get_variable in a scope: `VariableScope scope("", {.custom_getter =
+  // run.first_values()})`.
   CustomGetter first_values() const;
-  // Whether --start is given: losses are compared, so nothing is to be drawn.
+  // True if --start is given: losses are then compared with another program's, so nothing may be random.
   bool is_compared() const { return !start_.empty(); }
-  // An array of --start. Throws NotFound where it has none of that name.
+  // Returns an array of --start. Throws NotFound if there is none of that name.
   const Tensor& from_file(const std::string& name) const;
-  // Which examples are in which batch, int64 [steps, size]: --start's "order", or `count` shuffled anew for each round.
+  // Returns the examples of each batch, int64 [steps, size]: "order" of --start, else `count` examples, reshuffled in
+  // each round.
   Tensor batches(int64_t count, int64_t size, int64_t steps) const;
-  // The same drawn anew for each batch: a place may be in several.
+  // The same, but drawn independently for each batch: an example may occur repeatedly.
   Tensor drawn_batches(int64_t count, int64_t size, int64_t steps) const;
 
   void keep_loss(double loss) { losses_.push_back(loss); }
-  // Writes the variables to --save, where that is given.
+  // Writes the variables to --save, if given.
   void save(const Layer& model) const;
   void save(const std::vector<NamedVariable>& variables) const;
   void save(Session& session, const std::vector<Variable>& variables) const;
-  // Writes what was learned, as one graph with its variables as constants, to --graph, where that is given.
+  // Writes the trained model, frozen to one graph with constants for variables, to --graph, if given.
   void save_graph(const Function& function) const;
-  // Writes what was kept to --losses.
+  // Writes the kept losses to --losses, if given.
   void finish() const;
 
  private:

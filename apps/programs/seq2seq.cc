@@ -1,5 +1,5 @@
-// A sequence to sequence model (Sutskever et al. 2014) that says numbers backwards. The reader is on one device, the
-// writer on another, by name; what goes between them is sent.
+// A sequence to sequence model (Sutskever et al. 2014) that reverses numbers. The encoder and the decoder are placed on
+// two devices; tensors are sent between them.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -11,7 +11,7 @@
 namespace panto::apps {
 namespace {
 
-constexpr int64_t kDigits = 10, kBegin = 10;  // what the writer reads first
+constexpr int64_t kDigits = 10, kBegin = 10;  // the decoder's first input
 
 struct Model {
   Tensor source, fed, target, loss, right;  // [batch, length]; scalars
@@ -58,7 +58,7 @@ void seq2seq(Run& run) {
   session.run(m.init);
   run.begin(session, graph, m.variables);
   const int64_t steps = run.steps(3000, 150);
-  const Tensor digits = run.drawn_batches(kDigits, batch * length, steps + 1).cast(kInt32);  // the last to be tested
+  const Tensor digits = run.drawn_batches(kDigits, batch * length, steps + 1).cast(kInt32);  // last: for testing
   const auto feeds = [&](int64_t i) -> Feeds {
     const Tensor source = digits(i).reshape({batch, length}), target = flip(source, {1});
     const Tensor begin = fill({batch, 1}, static_cast<int32_t>(kBegin));

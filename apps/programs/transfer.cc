@@ -1,5 +1,5 @@
-// A network that Keras has trained on the digits 0 to 4 (apps/programs/transfer_body.py) learns those from 5 to 9: its
-// body is loaded and stays as it is, a new head is trained on what the body sees.
+// Transfer learning: a network that Keras trained on the digits 0 to 4 (apps/programs/transfer_body.py) learns 5 to 9.
+// Its body is loaded and frozen; a new head is trained on the body's outputs.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,7 +16,7 @@ Sequential network_body() {
                     MaxPool2D(2), Flatten());
 }
 
-// Those from 5 to 9, called 0 to 4.
+// Returns the digits 5 to 9, with the labels 0 to 4.
 LabelledImages upper(const LabelledImages& digits) {
   const Tensor at = squeeze(where(digits.labels >= 5), {.squeeze_dims = {1}});
   return {gather(digits.images, at)(Ellipsis, NewAxis), gather(digits.labels, at) - 5};
@@ -38,7 +38,7 @@ void transfer(Run& run) {
   body.load(find_data("", "transfer/body.npz"));
   const std::string before = bytes_of(body);
 
-  // The body does not change: what it sees of each digit is computed once.
+  // The body does not change, so its output for each digit is computed once.
   const Tensor seen = body(digits.images), seen_others = body(others.images);
   const int64_t units = run.quick() ? 32 : 64;
   const Sequential head(Dense(400, units, {.activation = relu}), Dropout(0.3), Dense(units, 5));

@@ -1,5 +1,5 @@
-// Who survived the Titanic: a deep model of feature columns, and a wide and deep one (Cheng et al. 2016), in which a
-// linear model of crossed categories stands beside it. Example records are parsed as the columns ask for.
+// Who survived the Titanic: a deep model on feature columns, and a wide and deep one (Cheng et al. 2016) that adds a
+// linear model of crossed categories. The columns determine how Example records are parsed.
 #include <cstdio>
 #include <optional>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace panto::apps {
 namespace {
 
-// The columns, and what is made of them.
+// The columns and the layers on them.
 struct Model {
   explicit Model(bool is_wide) {
     if (is_wide) wide.emplace(linear, LinearModelOptions(), "wide");
@@ -45,7 +45,7 @@ struct Model {
 void wide_deep(Run& run) {
   const Tensor all = titanic_records();
   const int64_t count = all.numel(), kept = count / 5, batch = 100;
-  // Who is learned from, and who is kept to be asked about. Beside another's losses all are learned from.
+  // Splits into training and held-out records. If losses are compared, all records are for training.
   const Tensor order = run.is_compared() ? arange(count) : run.batches(count, count, 1)(0);
   const Tensor kept_records = gather(all, order(Slice(0, kept)));
   const Tensor records = run.is_compared() ? all : gather(all, order(Slice(kept, {})));

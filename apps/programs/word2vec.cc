@@ -1,5 +1,4 @@
-// Vectors of words, from which words around them are guessed (Mikolov et al. 2013), by a softmax of which each step
-// looks at a few words only.
+// Word vectors that predict the surrounding words (Mikolov et al. 2013), trained with a sampled softmax.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -36,7 +35,7 @@ void word2vec(Run& run) {
     return loss;
   };
   const auto train = trace([&](const Tensor& centers, const Tensor& around) { return learn(centers, around, {}); });
-  // With words that another program has drawn, and how often they were to be expected.
+  // With sampled words and their expected counts from another program.
   const auto train_as =
       trace([&](const Tensor& centers, const Tensor& around, const Tensor& drawn, const Tensor& expected,
                 const Tensor& expected_drawn) { return learn(centers, around, {drawn, expected, expected_drawn}); });

@@ -1,5 +1,5 @@
-// A value in one line, as :vars lists it: what it is, and of short ones what it holds. Compiled with every input that
-// declares a variable, so that the most is in one_line.cc.
+// Describes a value in one line, as :vars lists it: its type and, if short, its content. Compiled with every input that
+// declares a variable, so most code is in one_line.cc.
 #pragma once
 
 #include <panto/panto.h>
@@ -11,21 +11,21 @@
 
 namespace panto::repl {
 
-// The name of a type for a person: no namespace of ours, no allocators, "lambda (int)".
+// Returns a readable type name: without our namespace and allocators, and "lambda (int)" for lambdas.
 PANTO_EXPORT std::string plain_type_name(const std::type_info& type);
 
 PANTO_EXPORT std::string line_of(const Tensor& t);
 PANTO_EXPORT std::string line_of(const Variable& v);
-// "Dense(784, 128), 100480 parameters"; what has several lines of its own: "Sequential, 25 parameters: ..."
+// For example "Dense(784, 128), 100480 parameters"; if to_string has several lines, "Sequential, 25 parameters: ..."
 PANTO_EXPORT std::string line_of(const Layer& layer);
 PANTO_EXPORT std::string line_of(const Optimizer& optimizer);
 PANTO_EXPORT std::string line_of(const Function& f);
 PANTO_EXPORT std::string line_of(const Graph& g);
 PANTO_EXPORT std::string line_of(const panto::Session& session);
-// Of other types: the first line of `shown`, unless that is no more than the type's name.
+// For other types: the first line of `shown`, unless that is only the type's name.
 PANTO_EXPORT std::string line_of(const std::type_info& type, const std::string& shown);
 
-// Values in brackets; of many the first.
+// A list of values in brackets, with the first ones of many.
 class PANTO_EXPORT LineList {
  public:
   bool wants_more() const { return count_ < kShown; }

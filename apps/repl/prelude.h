@@ -1,4 +1,4 @@
-// What the inputs of a session are compiled against. The command exports the functions declared here.
+// The header against which a session's inputs are compiled. The command exports the functions declared here.
 #pragma once
 
 #include <panto/apps/repl/one_line.h>
@@ -17,24 +17,24 @@
 #include <type_traits>
 #include <vector>
 
-// <limits.h> as cling ships it stops at the compiler's own numbers. The system's, which <thread> and <semaphore> are
-// written with (_POSIX_SEM_VALUE_MAX), are here.
+// cling's <limits.h> has only the compiler's limits. <thread> and <semaphore> need the system's too
+// (_POSIX_SEM_VALUE_MAX).
 #if __has_include(<bits/posix1_lim.h>)
 #include <bits/posix1_lim.h>  // lint: allow(header) cling's limits.h leaves it out
 #endif
 
 extern "C" {
-// Hands over the function that an input was made into; the session calls it after the compiler is done.
+// Passes the function compiled from an input to the session, which calls it after the compiler is done.
 PANTO_EXPORT int panto_repl_enter(void (*run)());
-// The value of an expression, to be shown.
+// Passes the text of an expression's value, to be shown.
 PANTO_EXPORT void panto_repl_result(const char* text, size_t size);
-// A value that was shown, to be kept for `_` and `Out[n]`: an object, or the bytes of one.
+// Keeps a shown value for `_` and `Out[n]`: an object, or its bytes.
 PANTO_EXPORT void panto_repl_shown(void* object, void (*destroy)(void* object));
 PANTO_EXPORT void panto_repl_shown_bytes(const void* bytes, size_t size);
-// The value that piece `serial` showed.
+// Returns the value that piece `serial` showed.
 PANTO_EXPORT void* panto_repl_out(int serial);
-// An object that an input made for a variable. `type` tells types apart by its address's contents (std::type_info);
-// `assign` moves `from` into `to` and may be null; `describe` writes what :vars says of it.
+// An object that an input made for a variable. Types are compared by `*type`. `assign` moves `from` into `to` and may
+// be null; `describe` writes the text for :vars.
 struct PantoReplObject {
   void* object;
   const std::type_info* type;
@@ -44,15 +44,15 @@ struct PantoReplObject {
   void (*describe)(const void* object, void (*write)(const char*, size_t));
 };
 PANTO_EXPORT void panto_repl_keep(const PantoReplObject* object);
-// The object that the last input kept.
+// Returns the object that the last input kept.
 PANTO_EXPORT void* panto_repl_kept();
-// Calls body(n), which repeats an expression n times, until the time of one is known, and notes it.
+// Measures an expression: calls body(n), which repeats it n times, until the time of one repetition is known.
 PANTO_EXPORT void panto_repl_time(void (*body)(void* context, long n), void* context);
 }
 
 namespace panto::repl {
 
-// What a value that is shown is kept as: void where it cannot be. Views are not: what they look at goes away.
+// The type as which a shown value is kept; void if it cannot be kept. Views are not kept, as their targets may vanish.
 template <class V>
 struct KeptAs {
   using type = V;
@@ -63,7 +63,7 @@ template <class E, size_t N>
 inline constexpr bool kIsView<std::span<E, N>> = true;
 template <class E>
 inline constexpr bool kIsView<std::initializer_list<E>> = true;
-// A vector says that it can be copied even where its items cannot.
+// Checks items too: a vector claims to be copyable even if its items are not.
 template <class V>
 constexpr bool can_copy() {
   if constexpr (requires { typename V::value_type; }) {
@@ -100,18 +100,18 @@ void keep_shown(T&& value) {
     try {
       panto_repl_shown(new V(static_cast<T&&>(value)), [](void* p) { delete static_cast<V*>(p); });
     } catch (...) {
-      return;  // a copy that throws is none: the value was shown all the same
+      return;  // if copying throws, the value is not kept; it was shown already
     }
   }
 }
-// The object of a KeptAs.
+// Returns the kept object of piece `serial`.
 template <class K>
 typename K::type& out(int serial) {
   return *static_cast<typename K::type*>(panto_repl_out(serial));
 }
 
 inline KeptAs<void> show(End) { return {}; }
-// Types that are common at a prompt are compiled into the command: their inputs answer sooner.
+// Overloads for common types are compiled into the command, so that such inputs answer faster.
 PANTO_EXPORT void show_value(long long value);
 PANTO_EXPORT void show_value(unsigned long long value);
 PANTO_EXPORT void show_value(double value);
@@ -126,10 +126,10 @@ auto show(Shown<T> shown) {
   using V = std::remove_cvref_t<T>;
   const auto kept = kept_as<T>();
   if constexpr (std::is_same_v<V, Operation>) {
-    if (!shown.value.defined()) return kept;  // of an assignment, which is done
+    if (!shown.value.defined()) return kept;  // an assignment, which has already run
   }
   if constexpr (std::is_base_of_v<std::ios_base, V>) {
-    // `std::cout << x` was written for what it prints.
+    // `std::cout << x`: printing was its purpose; shows nothing.
   } else if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, float> || std::is_same_v<V, double> ||
                        std::is_same_v<V, std::string> || std::is_same_v<V, Tensor> || std::is_same_v<V, Variable> ||
                        std::is_same_v<V, Function>) {
@@ -148,7 +148,7 @@ auto show(Shown<T> shown) {
 inline const Graph& graph_of(const Function& f) { return f.graph(); }
 inline const Graph& graph_of(const Graph& g) { return g; }  // NOLINT(bugprone-return-const-ref-from-parameter)
 
-// A variable that is declared again gives up what it holds, as far as others notice.
+// Called for the old object when a variable is declared again: ends effects that others would notice.
 template <class T>
 void retire(T&) {}
 inline void retire(GradientTape& tape) { tape.stop(); }
@@ -186,7 +186,7 @@ T& kept(T* (*)()) {
   return *static_cast<T*>(panto_repl_kept());
 }
 
-// Keeps the compiler from leaving out what makes the value.
+// Prevents the compiler from removing the computation of the value.
 template <class T>
 inline void used(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");

@@ -23,7 +23,7 @@ bool run_program(const std::vector<std::string>& command) {
 }
 
 std::string run_shell(const std::string& command) {
-  // The session keeps Ctrl-C to itself (guard.cc); the command gets it as every other does.
+  // The session blocks and handles Ctrl-C itself (guard.cc); the command gets the default handling.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   sigset_t none, interrupt;

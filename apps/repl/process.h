@@ -1,4 +1,4 @@
-// Running another program.
+// Runs other programs.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace panto::repl {
 
-// Runs a program, found in PATH where its name has no slash, and waits for it. False: it could not be started, or
+// Runs a program and waits for it; looks in PATH if its name has no slash. Returns false if it could not be started or
 // failed.
 bool run_program(const std::vector<std::string>& command);
 
-// Runs a command of the shell, which has this process's input and output and may be stopped by Ctrl-C. "" where it ends
-// well, else how it ended: "status 2", "signal 9 (Killed)".
+// Runs a shell command with this process's input and output; Ctrl-C stops it. Returns "" on success, else how it ended:
+// "status 2", "signal 9 (Killed)".
 std::string run_shell(const std::string& command);
 
 }  // namespace panto::repl

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Values to standard output, the rest to standard error.
+// Writes values to standard output, the rest to standard error.
 class PlainListener final : public Listener {
  public:
   void value(const std::string& text) override { say(stdout, text); }
@@ -41,8 +41,8 @@ class PlainListener final : public Listener {
   }
 };
 
-// What a session needs to be started anew: a folder with its log, the text it runs if it has no terminal, and how far
-// it came there.
+// The folder from which a session can be restarted: its log and, without a terminal, the text it runs and how many
+// pieces are done.
 class Folder {
  public:
   explicit Folder(std::string resumed) : path_(std::move(resumed)) {
@@ -87,7 +87,7 @@ Batch read_batch(const CommandOptions& options, const Folder& folder) {
   return batch;
 }
 
-// By `_exit`: destructors of what a session made would run in no order that anybody knows.
+// Uses `_exit`, because destructors of a session's objects would run in an undefined order.
 [[noreturn]] void leave(const Folder& folder, int status) {
   folder.remove();
   std::cout.flush();
@@ -114,7 +114,7 @@ std::string banner(const Engine& engine) {
   return text + ";  :help for help, Ctrl-D to leave";
 }
 
-// What a session that starts itself anew says first.
+// Reports why the session restarted.
 void tell_why(Listener& listener, const std::string& reason, const Session::Replay& replay, double seconds) {
   const std::string again =
       fmt::format("{} input{} replayed in {:.1f} s{}", replay.inputs, replay.inputs == 1 ? "" : "s", seconds,
@@ -133,7 +133,7 @@ void tell_why(Listener& listener, const std::string& reason, const Session::Repl
 int run_command(const CommandOptions& options) {
   const bool resumed = !options.resume.empty();
   const Folder folder(options.resume);
-  const bool commanded = !resumed || options.reason.starts_with(":");  // :undo and :reset are no failures
+  const bool commanded = !resumed || options.reason.starts_with(":");  // restarts by :undo and :reset: no failures
   const bool interactive =
       resumed ? !fs::exists(folder.file("text")) : !options.has_command && options.script.empty() && ::isatty(0) == 1;
   Engine* engine = nullptr;

@@ -10,11 +10,11 @@ struct CommandOptions {
   std::string command;  // -c
   bool has_command = false;
   bool keep_going = false;
-  std::string engine;  // "": the first that is there
-  // Set by a session that starts itself anew: its folder, and why.
+  std::string engine;  // "": the first available one
+  // Set by a session that restarts itself: its folder, and the reason.
   std::string resume, reason;
 };
-// The exit status: 0, or 1 where an input failed. Throws panto::Error where no session can be had.
+// Returns the exit status: 0, or 1 if an input failed. Throws panto::Error if no session can be started.
 int run_command(const CommandOptions& options);
 
 }  // namespace panto::repl

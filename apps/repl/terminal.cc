@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-// After <cstdio>, which it needs.
+// Included after <cstdio>, which it needs.
 #include <readline/history.h>
 #include <readline/readline.h>
 
@@ -41,12 +41,12 @@ std::string history_path() {
   return folder.empty() ? "" : (folder / "history").string();
 }
 
-// What readline's callbacks, which take no argument, need.
+// State for readline's callbacks, which take no argument.
 struct Reading {
   Session* session = nullptr;
-  std::string before;   // lines of this input that are already there
+  std::string before;   // previous lines of this input
   std::string prompt;   // without colours
-  std::string painted;  // the line whose colours are on the screen
+  std::string painted;  // the line that is on the screen in colour
   bool interrupted = false;
   std::vector<std::string> found;
 };
@@ -55,8 +55,8 @@ Reading& reading() {
   return instance;
 }
 
-// Paints what readline has drawn, plainly, over itself. It knows the place of every character and is left to think that
-// nothing happened; where that place is not plain to see, the line stays as it is.
+// Overwrites the plain line that readline has drawn with a coloured one. readline does not notice, as every character
+// stays in place. If the places are not certain, the line stays plain.
 void paint() {
   if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_NUMERICARG | RL_STATE_DONE) != 0) return;
   const std::string_view line(rl_line_buffer, static_cast<size_t>(rl_end));
@@ -67,7 +67,7 @@ void paint() {
   const int begin = static_cast<int>(reading().prompt.size()), at = begin + rl_point;
   if (columns <= begin || (begin + rl_end) / columns >= rows) return;
   if (at % columns == 0) return;  // at the end of one row, or the beginning of the next
-  std::string out = "\0337";      // where the cursor is
+  std::string out = "\0337";      // saves the cursor
   if (at / columns > 0) out += fmt::format("\x1b[{}A", at / columns);
   out += fmt::format("\r\x1b[{}C{}\0338", begin, coloured(reading().before, line));
   std::fwrite(out.data(), 1, out.size(), rl_outstream);
@@ -75,10 +75,10 @@ void paint() {
   reading().painted = line;
 }
 
-// What readline calls whenever nothing was typed for a moment. Of an interrupted line nothing is kept.
+// readline calls this when no key was pressed for a moment. Discards an interrupted line.
 int when_idle() {
   if (!take_interrupt()) {
-    // Not as its function for drawing: with one of ours it takes the terminal for one that has a single row.
+    // Not set as rl_redisplay_function: with a custom one, readline assumes a terminal of a single row.
     if (colours() && rl_get_termcap("up") != nullptr) paint();
     return 0;
   }
@@ -94,7 +94,7 @@ char* next_candidate(const char*, int state) {
   return at < reading().found.size() ? ::strdup(reading().found[at++].c_str()) : nullptr;
 }
 
-// Whether `end` is inside a string literal.
+// Returns true if `end` is inside a string literal.
 bool in_string(const std::string& line, size_t end) {
   bool inside = false;
   for (size_t i = 0; i < end; ++i) {
@@ -134,7 +134,7 @@ std::string prompt(const std::string& text) {
   return colours() ? "\001\x1b[1;32m\002" + text + "\001\x1b[0m\002" : text;
 }
 
-// One line for the history: a file of lines cannot hold breaks.
+// Adds the input to the history as one line, as the history file has one entry per line.
 void remember(const std::string& input, const std::string& path) {
   std::string line = input;
   const bool can_join = line.find("//") == std::string::npos && line.find('#') == std::string::npos &&
@@ -148,7 +148,7 @@ void remember(const std::string& input, const std::string& path) {
   const HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
   if (last != nullptr && line == last->line) return;
   add_history(line.c_str());
-  // At once: a session may end without warning.
+  // Written at once, because a session may end without warning.
   if (!path.empty() && append_history(1, path.c_str()) != 0) write_history(path.c_str());
 }
 
@@ -157,7 +157,7 @@ bool is_command(const std::string& input) {
   return !pieces.empty() && pieces[0].kind == Piece::Kind::kCommand;
 }
 
-// A whole input; false at the end of what is typed.
+// Reads a whole input. Returns false at the end of file.
 bool read_input(int number, std::string& input) {
   input.clear();
   const std::string first = fmt::format("{}> ", number);
@@ -184,7 +184,7 @@ bool read_input(int number, std::string& input) {
     input += '\n';
     std::free(line);
     if (is_command(input) || !cut(input, false).incomplete) return true;
-    // Two blank lines end what cannot be completed.
+    // Two blank lines end an incomplete input.
     if (blank && input.size() > 2 && input.ends_with("\n\n\n")) return true;
   }
 }
@@ -206,7 +206,7 @@ void run_terminal(Session& session, Commands& commands) {
   rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
   rl_completer_quote_characters = const_cast<char*>("");
   rl_variable_bind("blink-matching-paren", "on");
-  // Not half a second: what was typed ahead waits that long at every bracket.
+  // Shorter than the default of half a second, as typed-ahead text waits that long at every bracket.
   rl_set_paren_blink_timeout(100'000);  // microseconds
   rl_variable_bind("enable-bracketed-paste", "on");
   rl_variable_bind("show-all-if-ambiguous", "on");

@@ -8,7 +8,7 @@
 
 namespace panto::repl {
 
-// Colours where standard output is a terminal.
+// Uses colours if standard output is a terminal.
 class TerminalListener final : public Listener {
  public:
   void value(const std::string& text) override;
@@ -16,7 +16,7 @@ class TerminalListener final : public Listener {
   void note(const std::string& text) override;
 };
 
-// Reads and runs inputs until the person leaves.
+// Reads and runs inputs until the user quits.
 void run_terminal(Session& session, Commands& commands);
 
 }  // namespace panto::repl

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 fs::path folder(const char* variable, const char* below_home) {
   const char* place = std::getenv(variable);
   const char* home = std::getenv("HOME");
-  const bool named = place != nullptr && place[0] == '/';  // others are to be ignored, the specification says
+  const bool named = place != nullptr && place[0] == '/';  // the specification says to ignore relative paths
   if (!named && home == nullptr) return {};
   const fs::path above = named ? fs::path(place) : fs::path(home) / below_home;
   const fs::path own = above / "panto";

@@ -1,4 +1,4 @@
-// Making tensors: Fill, ZerosLike, OnesLike; AddN; and views, which move nothing.
+// Fill, ZerosLike, OnesLike, AddN, and views, which copy nothing.
 #include <string>
 
 #include "panto/device/cuda/elementwise/loops.cuh"
@@ -37,7 +37,7 @@ const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kBytes, [](KernelContext
   cuda::check(cudaMemsetAsync(c.out_data<void>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
 });
 
-// Reads x only to be like every other loop.
+// Reads x although it does not use it, to share the loop of unary ops.
 const CudaKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, unary<OneFn>);
 
 // ---- AddN ----------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ struct Terms {
   const T* in[kMaxTerms];
 };
 
-// All terms of an element before it is written: the output may share its memory with any of them.
+// Adds all terms of an element before it is written: the output may share memory with any of them.
 template <class T>
 __global__ void __launch_bounds__(cuda::kThreads) run_add_n(int64_t n, Terms<T> terms, T* out) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;

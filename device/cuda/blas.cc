@@ -17,8 +17,8 @@ void check_blas(cublasStatus_t status) {
         "matrix product: expected cuBLAS to do it, got '{}'", cublasGetStatusString(status));
 }
 
-// What body() gives; where it is no success, once more after the memory that the device keeps was given back, which
-// cuBLAS and the driver cannot use.
+// Returns body()'s status. If it failed for lack of memory, releases the device's cached memory, which cuBLAS and the
+// driver cannot use, and tries once more.
 template <class Body>
 cublasStatus_t with_memory(CudaDevice& device, const Body& body) {
   const cublasStatus_t status = body();
@@ -33,14 +33,14 @@ cublasStatus_t with_memory(CudaDevice& device, const Body& body) {
 class Handles {
  public:
   std::mutex mutex;
-  // Preconditions: locked; the device is the thread's, to work on that stream.
+  // Preconditions: `mutex` is locked; the device is the thread's current one, and `stream` the stream to use.
   cublasHandle_t get(CudaDevice& device, cudaStream_t stream) {
     const auto at = static_cast<size_t>(device.index());
     if (at >= handles_.size()) handles_.resize(at + 1);
     Handle& h = handles_[at];
     if (h.blas == nullptr) make(h, device);
     if (h.stream != stream) {
-      check_blas(cublasSetStream(h.blas, stream));  // which forgets the workspace
+      check_blas(cublasSetStream(h.blas, stream));  // resets the workspace
       check_blas(cublasSetWorkspace(h.blas, h.workspace, h.bytes));
       h.stream = stream;
     }
@@ -55,11 +55,11 @@ class Handles {
     size_t bytes = 0;
   };
 
-  // All of it or nothing.
+  // Sets all of `h` or throws.
   static void make(Handle& h, CudaDevice& device) {
     cublasHandle_t blas = nullptr;
     check_blas(with_memory(device, [&] { return cublasCreate(&blas); }));
-    // Of the size that cuBLAS has for itself, but captured products may not bring memory that comes and goes.
+    // cuBLAS's own default size. Allocated here because captured products must not use memory that cuBLAS frees.
     const size_t bytes = size_t{device.architecture() >= 90 ? 32u : 4u} << 20;
     void* workspace = nullptr;
     try {
@@ -81,7 +81,7 @@ Handles& handles() {
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-// body(handle), which gives a status, while this thread uses the device.
+// Calls body(handle) with the device in use by this thread, and checks the status that it returns.
 template <class Body>
 void with_handle(CudaDevice& device, const Body& body) {
   Handles& all = handles();
@@ -93,7 +93,7 @@ void with_handle(CudaDevice& device, const Body& body) {
 
 }  // namespace
 
-// cuBLAS reads matrices by columns: what it sees of ours are their transposes, and (a b)' = b' a'.
+// cuBLAS is column-major: it sees the transposes of our matrices, and (a b)' = b' a'.
 
 template <class T>
 void multiply(CudaDevice& device, const Product& p, const T* a, const T* b, T* c) {

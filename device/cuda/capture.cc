@@ -12,15 +12,15 @@ namespace {
 thread_local Capture* current = nullptr;
 thread_local const CudaDevice* current_device = nullptr;
 
-// Room for a fault.
+// Size of the word for faults.
 constexpr size_t kFaultBytes = sizeof(Fault);
 
 class Graph final : public CapturedWork {
  public:
-  // Takes all of it over.
+  // Takes ownership of all arguments.
   Graph(CudaDevice& device, cudaGraphExec_t graph, std::vector<Capture::Block> blocks, void* fault)
       : device_(device), graph_(graph), blocks_(std::move(blocks)), fault_(fault) {}
-  // Waits until it has run: nothing says that it may go before. Nobody is there to be told of an error.
+  // Waits until the graph has run, as its memory may still be in use. Errors cannot be reported here.
   ~Graph() override {
     static_cast<void>(cudaStreamSynchronize(static_cast<cudaStream_t>(device_.stream())));
     static_cast<void>(cudaGraphExecDestroy(graph_));
@@ -34,7 +34,7 @@ class Graph final : public CapturedWork {
     if (fault_ == nullptr) return;
     try {
       pass_on(static_cast<Fault*>(fault_), mine, stream);
-    } catch (const Error&) {  // the work is done; what it met with is passed on after the next launch
+    } catch (const Error&) {  // the work was launched; its fault is passed on after the next launch
       return;
     }
   }
@@ -43,7 +43,7 @@ class Graph final : public CapturedWork {
   CudaDevice& device_;
   cudaGraphExec_t graph_;
   std::vector<Capture::Block> blocks_;
-  void* fault_;  // null: nothing in it can have one
+  void* fault_;  // null: no work in it can report a fault
 };
 
 }  // namespace
@@ -54,7 +54,7 @@ Capture::Capture(CudaDevice& device) : device_(device) {
   if (current != nullptr) fail(Code::kInternal, "capture: expected a thread that captures nothing, got one that does");
   const DeviceUse use = device.use();
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-  // Relaxed: other threads go on as they like, and so do allocations.
+  // Relaxed: other threads and allocations are not restricted.
   const cudaError_t begun = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed);
   if (begun != cudaSuccess) static_cast<void>(cudaStreamDestroy(stream_));
   check(begun, "beginning to capture");
@@ -78,7 +78,7 @@ Fault* Capture::fault() {
   return static_cast<Fault*>(fault_);
 }
 
-// Null if it was stopped before, or invalid.
+// Returns null if the capture was stopped before or is invalid.
 cudaGraph_t Capture::stop() noexcept {
   if (current != this) return nullptr;
   current = nullptr;
@@ -111,7 +111,7 @@ std::unique_ptr<CapturedWork> Capture::end() {
   static_cast<void>(cudaGraphDestroy(graph));
   check(made, "making captured work ready");
   if (ready == nullptr) return nullptr;
-  // What is not free belongs to somebody else by now.
+  // A block that is not free has an owner outside this capture.
   std::erase_if(blocks_, [](const Block& block) { return !block.free; });
   return std::make_unique<Graph>(device_, ready, std::exchange(blocks_, {}), std::exchange(fault_, nullptr));
 }

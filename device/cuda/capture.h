@@ -1,4 +1,4 @@
-// Work that a thread captures on a GPU: it goes to a stream of its own, which keeps it, and comes out as a CUDA graph.
+// Captures a thread's work on a GPU: the work goes to a stream of its own, which records it as a CUDA graph.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,13 +13,13 @@ namespace panto::cuda {
 
 class CudaDevice;
 
-// From its making until its end() or destruction this thread's work for the device is captured.
+// From construction until end() or destruction, captures this thread's work for the device.
 class Capture {
  public:
-  // Memory that captured work has for itself.
+  // Memory that belongs to the captured work.
   struct Block {
     void* data;
-    size_t bytes;  // as they were asked for
+    size_t bytes;  // as requested
     bool free;
   };
 
@@ -29,27 +29,27 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  // What this thread captures on that device; null: nothing.
+  // Returns this thread's capture on that device; null if there is none.
   static Capture* on(const CudaDevice& device) noexcept;
 
   cudaStream_t stream() const noexcept { return stream_; }
-  // Where what is captured leaves its faults: a word of its own, as anybody may launch it. Throws where there is no
+  // Returns the word for faults of the captured work: its own, as any thread may launch the work. Throws if there is no
   // memory.
   Fault* fault();
   // Throws Unimplemented: captured work cannot do `what`.
   [[noreturn]] void refuse(const char* what);
-  // False once something was refused, by us or by CUDA: there is nothing to come of it.
+  // Returns false once something was refused, by `refuse` or by CUDA: the capture then yields no graph.
   bool valid() const noexcept;
-  // Null if it is not valid.
+  // Ends the capture. Returns null if it is not valid.
   std::unique_ptr<CapturedWork> end();
 
-  // For the device's allocator, which holds its lock. A block of that class that was given back, now with other bytes;
-  // null: none.
+  // For the device's allocator. Returns a block of this size class that was given back; null if there is none. The
+  // caller sets its `bytes`.
   Block* take(int size_class) noexcept;
   void reserve() { blocks_.reserve(blocks_.size() + 1); }
   // Precondition: reserve() was called since the last one.
   void allocated(void* data, size_t bytes) noexcept { blocks_.push_back({data, bytes, false}); }
-  // False: it is not from here.
+  // Returns false if the block does not belong to the capture.
   bool give_back(void* data) noexcept;
 
  private:
@@ -59,7 +59,7 @@ class Capture {
   cudaStream_t stream_ = nullptr;
   bool refused_ = false;
   std::vector<Block> blocks_;
-  void* fault_ = nullptr;  // a block of the device's
+  void* fault_ = nullptr;  // allocated by the device
 };
 
 }  // namespace panto::cuda

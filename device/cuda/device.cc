@@ -86,7 +86,7 @@ void CudaDevice::start() {
   started_.store(true, std::memory_order_release);
 }
 
-// The kernel that moves a fault, from one word to the next.
+// Runs the kernel that moves a fault from one word to another, to see whether kernels run.
 void CudaDevice::probe() {
   constexpr std::array<Fault, 2> kBefore = {Fault::kIndexOutOfRange, Fault::kNone};
   const DeviceUse stream = use();
@@ -141,7 +141,7 @@ void* CudaDevice::allocate(size_t bytes) {
   void* data = memory_.reuse(bytes, this_user());
   if (data == nullptr) {
     const DeviceUse here = use();
-    // Of the whole size of its class: it may become another's of that class.
+    // Allocates the full size of its class, so that another tensor of the class can reuse the block.
     data = memory_.obtain(bytes, this_user(), /*exactly=*/false);
   }
   capture->allocated(data, bytes);
@@ -164,7 +164,7 @@ void CudaDevice::deallocate(void* data, size_t bytes) noexcept {
   try {
     const DeviceUse here = use();
     memory_.free(data);
-  } catch (const std::exception&) {  // the driver refuses everything: there is nobody to tell
+  } catch (const std::exception&) {  // the driver refuses everything, and the error cannot be reported
     return;
   }
 }
@@ -215,7 +215,7 @@ void CudaDevice::copy_from_device(void* to, Device& source, const void* from, si
     const std::pair<uint64_t, CudaDevice*> source_of_thread(this_user(), other);
     if (std::ranges::find(sources_, source_of_thread) == sources_.end()) sources_.push_back(source_of_thread);
   }
-  // The memory may be handed out again before the copy has been made: to work that comes after it.
+  // The source may reuse the memory before the copy has run, so later work on it must wait for the copy.
   other->wait_for(*record_event());
 }
 
@@ -280,8 +280,7 @@ namespace {
 
 std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
-// Throws where there is a driver that does not do. Without a GPU there is nothing to add, and nothing to complain
-// about.
+// Throws FailedPrecondition if the driver is too old. Returns 0 without a GPU: that is no error.
 int count_gpus() {
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
@@ -298,7 +297,7 @@ int count_gpus() {
   return 0;
 }
 
-// One that refuses does not keep the others from being used.
+// A GPU that fails is skipped; the others stay usable.
 void add_devices() {
   const int count = count_gpus();
   for (int i = 0; i < count; ++i) {
@@ -313,5 +312,5 @@ void add_devices() {
 }  // namespace
 }  // namespace panto::cuda
 
-// libpanto calls this when it has opened the library (lib/core/tensor/device.cc).
+// libpanto calls this after it opened the library (lib/core/tensor/device.cc).
 extern "C" PANTO_EXPORT void panto_start_backend() { panto::cuda::add_devices(); }

@@ -1,9 +1,9 @@
-// A GPU as a device: one stream for all of its work, blocks of memory kept for reuse (memory.h), and words of host
-// memory in which kernels leave their faults (faults.h).
+// A GPU as a device: one stream for all of its work, a cache of memory blocks (memory.h), and words of host memory to
+// which kernels write their faults (faults.h).
 //
-// Everything runs in the order in which it was asked for, on the device's one stream. That is what makes it right to
-// hand out a freed block at once: whoever used it comes before whoever gets it. What is captured (capture.h) has no
-// place in that order until it is launched: blocks that it gives back stay its own.
+// All work runs in the order in which it was enqueued, on the device's one stream. Therefore a freed block can be
+// reused at once: the old work on it runs before the new. Captured work (capture.h) has no place in that order until it
+// is launched, so blocks that it frees stay its own.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,17 +23,17 @@
 
 namespace panto::cuda {
 
-// Throws Internal (ResourceExhausted for lack of memory) with CUDA's text where `result` is an error.
+// Throws Internal (ResourceExhausted for lack of memory) with CUDA's text if `result` is an error.
 void check(cudaError_t result, const char* what);
 
 class CudaDevice;
 
-// While it lives a GPU is the calling thread's current one; afterwards that is again the one before, which the thread's
-// owner may have chosen. Begins to use the GPU where nobody did before. Stands for the stream to ask for work on: the
-// device's, or what the thread captures to.
+// Makes a GPU the calling thread's current one during its lifetime, and afterwards restores the previous one, which the
+// application may have chosen. Starts the GPU on first use. Converts to the stream on which to enqueue work: the
+// device's, or the one to which the thread captures.
 class DeviceUse {
  public:
-  // Throws where the driver refuses.
+  // Throws if the driver fails.
   explicit DeviceUse(CudaDevice& device);
   DeviceUse(const DeviceUse&) = delete;
   DeviceUse& operator=(const DeviceUse&) = delete;
@@ -48,7 +48,7 @@ class DeviceUse {
     Current& operator=(const Current&) = delete;
 
    private:
-    int before_ = -1;  // -1: the same
+    int before_ = -1;  // -1: no change
   };
   Current current_;
   cudaStream_t stream_ = nullptr;
@@ -56,8 +56,8 @@ class DeviceUse {
 
 class CudaDevice final : public Device {
  public:
-  // Only asks for the properties: a GPU that nobody uses costs nothing. Throws where the driver refuses, and where the
-  // GPU is older than what this library was compiled for.
+  // Only queries the properties: an unused GPU costs nothing. Throws if the driver fails, or if the GPU is older than
+  // what this library was compiled for.
   explicit CudaDevice(int index);
 
   std::string description() const override { return description_; }
@@ -68,14 +68,14 @@ class CudaDevice final : public Device {
   void copy_to_host(void* host, const void* data, size_t bytes) override;
   void copy_from_host(void* data, const void* host, size_t bytes) override;
   void copy_within(void* to, const void* from, size_t bytes) override;
-  // Between GPUs: asked for on both, done meanwhile.
+  // Between GPUs: asynchronous on both.
   void copy_from_device(void* to, Device& source, const void* from, size_t bytes) override;
   std::shared_ptr<DeviceEvent> record_event() override;
   void wait_for(DeviceEvent& event) override;
-  // Null where the GPU cannot be used.
+  // Returns null if the GPU cannot be used.
   void* stream() noexcept override;
   void synchronize() override;
-  // Unless the environment has PANTO_CUDA_GRAPHS=0.
+  // True unless the environment has PANTO_CUDA_GRAPHS=0.
   bool captures() const noexcept override { return captures_; }
   std::unique_ptr<CapturedWork> capture(const Callable<void()>& work) override;
   bool capturing() const noexcept override;
@@ -83,11 +83,11 @@ class CudaDevice final : public Device {
   void set_cache_limit(int64_t bytes) override;
   void trim() noexcept override;
 
-  // Makes this the calling thread's GPU for a while.
+  // Makes this the calling thread's GPU for the lifetime of the result.
   DeviceUse use() { return DeviceUse(*this); }
-  // Memory as `allocate` gives it that does not belong to what the thread captures.
+  // As `allocate`, but the memory does not belong to the thread's capture.
   void* allocate_uncaptured(size_t bytes);
-  // Where kernels that the thread asks for write a Fault. Precondition: it uses the device.
+  // Returns the word to which this thread's kernels write a Fault. Precondition: the thread uses the device.
   Fault* fault();
   int multiprocessors() const noexcept { return multiprocessors_; }
   // The compute capability: 90 for 9.0.
@@ -98,9 +98,9 @@ class CudaDevice final : public Device {
 
   CudaDevice(int index, const cudaDeviceProp& properties);
   void start();                 // precondition: this is the thread's GPU
-  void probe();                 // throws where a kernel does not run
-  void wait(const void* data);  // throws what this thread's kernels met with, or those of who made `data`
-  // What a thread's kernels left on the GPUs that it copied from: this one's work came after theirs.
+  void probe();                 // throws if a kernel does not run
+  void wait(const void* data);  // throws the fault of this thread's kernels, or of the thread that allocated `data`
+  // Takes the thread's faults on the GPUs from which it copied; their work ran before this GPU's.
   Fault take_from_sources(uint64_t user);
 
   std::atomic<bool> started_ = false;
@@ -108,7 +108,7 @@ class CudaDevice final : public Device {
   cudaStream_t stream_ = nullptr;
   FaultWords faults_;
   std::mutex sources_mutex_;
-  std::vector<std::pair<uint64_t, CudaDevice*>> sources_;  // a thread, and a GPU that it copied from since it waited
+  std::vector<std::pair<uint64_t, CudaDevice*>> sources_;  // a thread, and a GPU it copied from since it waited
   std::once_flag probed_;
   bool works_ = false;
   int multiprocessors_ = 1;

@@ -1,4 +1,4 @@
-// A point in the work of a GPU, as CUDA has it.
+// A CUDA event: a point in the work of a GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,8 @@ namespace panto::cuda {
 
 class CudaEvent final : public DeviceEvent {
  public:
-  // After what was asked for on the stream. Precondition: the thread uses its GPU. Throws where the driver refuses.
+  // Records the event after the work enqueued on the stream. Precondition: the thread uses its GPU. Throws if the
+  // driver fails.
   explicit CudaEvent(cudaStream_t stream) {
     check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
     const cudaError_t result = cudaEventRecord(event_, stream);
@@ -20,7 +21,7 @@ class CudaEvent final : public DeviceEvent {
   }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
-  ~CudaEvent() override { static_cast<void>(cudaEventDestroy(event_)); }  // CUDA keeps it until it has passed
+  ~CudaEvent() override { static_cast<void>(cudaEventDestroy(event_)); }  // CUDA keeps it until it has completed
 
   bool is_done() const override {
     const cudaError_t result = cudaEventQuery(event_);

@@ -8,7 +8,7 @@
 
 namespace panto::cuda {
 
-// A thread's words, by GPU; they are left when it ends.
+// A thread's words by GPU; released when the thread ends.
 struct OwnWords {
   std::vector<std::pair<FaultWords*, int>> words;
   ~OwnWords() {
@@ -39,7 +39,7 @@ void FaultWords::allocate() {
   host_ = host;
   device_ = device;
   for (int word = kWords - 1; word > kShared; --word) free_.push_back(word);
-  ended_.reserve(kWords);  // so that leaving cannot fail
+  ended_.reserve(kWords);  // so that `leave` cannot fail
 }
 
 int FaultWords::own_word() {

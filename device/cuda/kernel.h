@@ -16,8 +16,8 @@ inline DeviceKind gpu_kind() {
   return kind;
 }
 
-// What the kernels here carry as their payload: the functor that programs compiled at run time call, which have
-// device/math/functors.h. Null where a kernel has none.
+// Returns the payload of a GPU kernel: the functor from device/math/functors.h that programs compiled at run time call.
+// Null if the kernel has none.
 inline const std::type_info* functor_of(const Kernel& kernel) {
   return static_cast<const std::type_info*>(kernel.payload);
 }

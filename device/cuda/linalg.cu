@@ -1,4 +1,4 @@
-// Kernels of the matrix products: cuBLAS for floating numbers, tiles in shared memory for integers, which wrap.
+// Kernels of the matrix products: cuBLAS for floats, tiles in shared memory for integers, whose sums wrap.
 #include <type_traits>
 
 #include "panto/device/cuda/blas.h"
@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// The matrices that product i of a batch multiplies, by number.
+// Maps product i of a batch to the numbers of its matrices.
 using BatchMap = cuda::Mapped<2, int64_t>;
 
 template <class T>
@@ -28,11 +28,11 @@ __global__ void __launch_bounds__(cuda::kThreads)
 
 // ---- Integers ------------------------------------------------------------------------------------------------------
 
-constexpr int kSide = 64;   // of the tile of a result that one block of threads computes
-constexpr int kDepth = 16;  // of the inner dimension that is in shared memory at a time
-constexpr int kOwn = 4;     // the side of what one thread computes
+constexpr int kSide = 64;   // side of the result tile that one block computes
+constexpr int kDepth = 16;  // depth of the tiles in shared memory
+constexpr int kOwn = 4;     // side of the square that one thread computes
 
-// The factors may be transposed: from row to row and from column to column it is so many elements.
+// A factor, which may be transposed: `row` and `column` are its strides.
 template <class T>
 struct Matrix {
   const T* data;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(cuda::kThreads)
       const int64_t first = int64_t{blockIdx.x} * kSide;
       T sums[kOwn][kOwn] = {};
       for (int64_t depth = 0; depth < s.k; depth += kDepth) {
-        // Neighbouring threads read neighbouring elements.
+        // Coalesced: neighbouring threads read neighbouring elements.
         for (int e = thread; e < kSide * kDepth; e += cuda::kThreads) {
           const int k = x.column == 1 ? e % kDepth : e / kSide, r = x.column == 1 ? e / kDepth : e % kSide;
           const bool inside = top + r < s.m && depth + k < s.k;
@@ -114,7 +114,7 @@ void multiply_batch(KernelContext& c, const GemmSize& s, const BroadcastMap<2>& 
                           .step_b = batch.stride[0][1] * s.k * s.n,
                           .step_c = s.m * s.n};
     if (batch.rank == 1) {
-      // The rows of all left factors are those of one matrix.
+      // With a shared right factor, all left factors together are one matrix.
       if (product.step_b == 0 && product.step_a != 0 && !s.transpose_a) {
         product.m *= count;
         product.count = 1;
@@ -168,8 +168,8 @@ struct BatchMatMul {
 };
 const CudaKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMul{});
 
-// The epilogues of cublasLt would save a pass over the result, but its products have other bits than those of MatMul,
-// and of the activations it knows two.
+// cublasLt's epilogues would save a pass over the result, but its products are not bit-identical to MatMul's, and it
+// has only two of the activations.
 struct FusedMatMul {
   template <class T>
   static void run(KernelContext& c) {

@@ -1,5 +1,5 @@
-// Opens the CUDA back-end, which is a library of its own, when somebody asks for devices and there is a GPU's driver.
-// So one libpanto serves machines with and without a GPU, and starting up costs nothing. This file is part of libpanto.
+// Opens the CUDA back-end, a separate library, when devices are first asked for and a GPU driver is present. So one
+// libpanto serves machines with and without a GPU, and start-up costs nothing. This file is part of libpanto.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// The folder that libpanto was loaded from.
+// Returns the folder from which libpanto was loaded.
 std::string library_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&library_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
@@ -26,14 +26,15 @@ std::string library_folder() {
   return std::string(slash == std::string_view::npos ? "." : file.substr(0, slash));
 }
 
-// Where a driver can be seen: on Linux, in WSL2, on Jetson boards.
+// Looks for the driver's files on Linux, in WSL2 and on Jetson boards.
 bool has_gpu_driver() {
   const auto exists = [](const char* path) { return access(path, F_OK) == 0; };
   return exists("/dev/nvidiactl") || exists("/proc/driver/nvidia") || exists("/dev/nvhost-ctrl-gpu") ||
          (exists("/dev/dxg") && exists("/usr/lib/wsl/lib/libcuda.so.1"));
 }
 
-// Installed, beside libpanto; in a build folder, where Meson puts it. Empty: there is none.
+// Returns the library's path: beside libpanto if installed, else where Meson puts it in a build folder. Empty if there
+// is none.
 std::string cuda_library() {
   const std::string folder = library_folder();
   for (std::string path : {folder + "/libpanto_cuda.so", folder + "/device/cuda/libpanto_cuda.so"}) {
@@ -42,7 +43,7 @@ std::string cuda_library() {
   return "";
 }
 
-// Why there are no GPUs. What the user did not ask for is logged, too.
+// Opens the back-end. Returns why there are no GPUs; unexpected reasons are logged too.
 std::string open_cuda() {
   const char* wanted = std::getenv("PANTO_CUDA");  // NOLINT(concurrency-mt-unsafe): read once
   if (wanted != nullptr && std::string_view(wanted) == "off") return "PANTO_CUDA=off";
@@ -58,7 +59,7 @@ std::string open_cuda() {
   return "the NVIDIA driver has none that can be used";
 }
 
-// Known before the library is opened: graphs are placed on GPUs of other machines, too.
+// Registered before the library is opened, because graphs may be placed on GPUs of other machines.
 const DeviceKindEntry gpu_kind(
     {.name = "GPU", .priority = 100, .most_fused_inputs = cuda::kMostFusedInputs, .fuses_complex = false});
 const BackendStarter cuda_backend("GPU", open_cuda);

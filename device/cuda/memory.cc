@@ -11,7 +11,7 @@
 namespace panto::cuda {
 namespace {
 
-// Null: there is no memory. Throws for any other error.
+// Returns null if there is no memory. Throws for any other error.
 void* cuda_memory(size_t bytes) {
   void* data = nullptr;
   const cudaError_t result = cudaMalloc(&data, bytes);

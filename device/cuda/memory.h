@@ -1,4 +1,4 @@
-// Blocks of a GPU's memory. Those that are given back are kept for reuse, by size class, up to a limit.
+// Allocates blocks of a GPU's memory. Freed blocks are cached by size class, up to a limit.
 #pragma once
 
 #include <array>
@@ -15,50 +15,50 @@
 
 namespace panto::cuda {
 
-// Thread-safe. Precondition of what may ask CUDA for memory or give it back: the device is the calling thread's.
+// Thread-safe. Precondition of functions that may call CUDA: the device is the calling thread's current one.
 class Memory {
  public:
   Memory(std::string device, int64_t limit) : device_(std::move(device)) { stats_.bytes_limit = limit; }
 
-  // A kept block; null: there is none. `user` is who asks (see user_of).
+  // Returns a cached block; null if there is none. `user` is the calling thread's number (see user_of).
   void* reuse(size_t bytes, uint64_t user) noexcept;
-  // A new block. Where there is no memory for one of that class the kept ones are given to CUDA, and, if `exactly`, one
-  // of just so many bytes is asked for; that one is not kept. Throws ResourceExhausted.
+  // Returns a new block. If there is no memory for the size class, releases the cached blocks to CUDA and, if
+  // `exactly`, allocates exactly `bytes` bytes; such a block is not cached later. Throws ResourceExhausted.
   void* obtain(size_t bytes, uint64_t user, bool exactly);
-  // False: the block is not to be kept; `free` is to be called.
+  // Returns false if the block should not be cached; the caller must then call `free`.
   bool give_back(void* data, size_t bytes) noexcept;
   void free(void* data) noexcept;
-  // A block, though given back, went from one use to another (of captured work).
+  // Counts `bytes` more bytes in use: captured work reuses a block that it freed.
   void changed_use(int64_t bytes) noexcept;
 
-  // False: more are kept; `release` is to be called.
+  // Returns false if more is cached than allowed; the caller must then call `release`.
   bool set_cache_limit(size_t bytes) noexcept;
-  // Gives all kept blocks to CUDA.
+  // Returns all cached blocks to CUDA.
   void release() noexcept;
   MemoryStats stats() const;
-  // Who asked for the block that `data` is in; 0: it is in none.
+  // Returns the user of the block that contains `data`; 0 if no block does.
   uint64_t user_of(const void* data) const noexcept;
 
  private:
   struct Block {
     size_t bytes = 0;
-    int size_class = 0;  // kExact: of no class
+    int size_class = 0;  // kExact: no class
     uint64_t user = 0;
   };
   using Blocks = std::map<const void*, Block>;
   static constexpr int kExact = -1;
 
-  // Precondition of all: locked.
+  // Precondition of all these: mutex_ is locked.
   void count(int64_t bytes) noexcept;
   void release_all() noexcept;
   void free(Blocks::iterator block) noexcept;
 
   std::string device_;
   mutable std::mutex mutex_;
-  Blocks blocks_;  // free or not
+  Blocks blocks_;  // all blocks
   struct Class {
     std::vector<Blocks::iterator> free;
-    size_t blocks = 0;  // free or not; `free` has room for them all, so that giving one back cannot fail
+    size_t blocks = 0;  // all blocks; `free` has capacity for them, so that give_back cannot fail
   };
   std::array<Class, kSizeClasses> classes_;
   size_t cached_ = 0;  // bytes of free blocks

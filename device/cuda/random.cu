@@ -1,5 +1,5 @@
-// Random numbers: each Philox block is one thread's, so the bits of uniform numbers and integers are those of the CPU.
-// Normal ones are made by the device's own functions and differ in the last bits.
+// Random numbers: one thread per Philox block, so uniform numbers and integers are bit-identical to the CPU's. Normal
+// numbers use the device's own functions and differ in the last bits.
 #include <memory>
 
 #include "panto/device/cuda/elementwise/loops.cuh"

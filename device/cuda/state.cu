@@ -1,4 +1,4 @@
-// Variables on the GPU: reads and assignments, which change values in place where nobody looks.
+// Variables on the GPU: reads and assignments. A value is changed in place if no other tensor shares it.
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/op_kernels.h"

@@ -1,4 +1,4 @@
-// For kernels that move elements and do not look at them: types by the size of an element, and how much a thread moves.
+// For kernels that only move elements: types by element size, and how much a thread moves.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace panto::cuda {
 
-inline constexpr int kEach = 4;  // elements of a thread, all read before the first is written
+inline constexpr int kEach = 4;  // elements per thread, all read before the first is written
 inline constexpr int kBlock = kThreads * kEach;
 
-// Of 16 bytes the type that is read and written by one instruction.
+// For 16 bytes, the type that one instruction reads or writes.
 template <size_t Size>
 using Storage = std::conditional_t<Size == 16, uint4, UnsignedOfSize<Size>>;
 
@@ -31,14 +31,14 @@ void with_storage(size_t size, F&& f) {
   }
 }
 
-// The largest size of an element, in bytes, that divides everything that is or-ed together in `bytes`: addresses,
-// distances, lengths.
+// Returns the largest element size, at most 16 bytes, that divides all addresses, strides and lengths or-ed together in
+// `bytes`.
 inline size_t widest_element(uint64_t bytes) {
   const uint64_t bits = bytes | 16;
   return static_cast<size_t>(bits & (~bits + 1));
 }
 
-// Numbers below this go by 32-bit indices.
+// Below this, kernels use 32-bit indices.
 inline constexpr int64_t kIndex32 = int64_t{1} << 31;
 
 // For kernels without a loop over the grid.

@@ -1,5 +1,5 @@
-// Optimizers' steps on the GPU: the rules of the CPU (device/training/rules.h), one kernel a step. Scalars stay where
-// they are: threads read them.
+// Optimizer steps on the GPU: the CPU's rules (device/training/rules.h), one kernel per step. Scalars stay on the
+// device, where threads read them.
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -14,11 +14,11 @@
 namespace panto {
 namespace {
 
-// The scalars among a step's inputs, as a thread reads them.
+// The scalar inputs of a step, as a thread reads them.
 template <class T>
 class Scalars {
  public:
-  // Behind the variables and without the gradient, input `grad`.
+  // Takes the inputs after the variables, without the gradient, input `grad`.
   template <size_t kSlots>
   static Scalars of(const KernelContext& c, int grad) {
     Scalars scalars;
@@ -32,7 +32,7 @@ class Scalars {
   __device__ Compute<T> count() { return static_cast<Compute<T>>(*static_cast<const int64_t*>(at_[position_++])); }
   __device__ static constexpr bool of_rows() { return false; }
   __device__ void expect(bool holds, const char*, const char*, Compute<T>) { holds_ = holds_ && holds; }
-  // Whether all that was expected did.
+  // Returns true if all expectations held.
   __device__ bool hold() const { return holds_; }
 
  private:
@@ -61,7 +61,7 @@ struct Change {
   }
 };
 
-// Nothing changes where the scalars are not what the rule asks for.
+// Changes nothing and reports a fault if the scalars are not valid for the rule.
 template <class R, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
     run_step(int64_t n, bool flag, Scalars<T> scalars, Change<T, R::kSlots> change, Fault* fault) {

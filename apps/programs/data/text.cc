@@ -73,7 +73,7 @@ int32_t draw(const Tensor& logits, const DrawOptions& options) {
   const int64_t classes = logits.numel();
   const int64_t k = options.top_k > 0 ? std::min(options.top_k, classes) : classes;
   const auto [values, places] = top_k(logits, static_cast<int32_t>(k));
-  // The largest sum of a logit and a number of Gumbel's distribution is drawn by softmax (Gumbel 1954).
+  // The argmax of logits plus Gumbel noise is a sample of the softmax (Gumbel 1954).
   const Tensor noise = -log(-log(random_uniform({k}, {.min = 1e-7, .max = 1})));
   return cast(places, kInt32)(argmax(values / options.temperature + noise, 0)).item<int32_t>();
 }

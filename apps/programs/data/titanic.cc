@@ -12,12 +12,12 @@
 namespace panto::apps {
 namespace {
 
-// Of everyone aboard, by class, sex and age: how many died, how many survived (Dawson 1995). The passengers among them
-// are the table `titanic` of the R package COUNT, which the Python package pydataset ships.
+// Deaths and survivors of all aboard, by class, sex and age (Dawson 1995). The passengers are the table `titanic` of
+// the R package COUNT, which the Python package pydataset ships.
 struct Group {
   const char *travelled, *sex, *age;
   int died, survived;
-  const char* decks;  // where such people may have slept
+  const char* decks;  // decks where they may have slept
 };
 constexpr Group kGroups[] = {
     {"first", "male", "child", 0, 5, "ABC"},     {"first", "female", "child", 0, 1, "ABC"},

@@ -75,7 +75,7 @@ std::string bytes_text(int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// A variable's value on one line.
+// Returns a variable's value on one line.
 std::string value_line(const SessionVariable& v) {
   static std::string value;
   value.clear();
@@ -157,7 +157,7 @@ void Commands::help(const std::string& topic) {
     const std::string function = topic == e.name ? "" : header_help(topic);  // `load` is both
     return say(function.empty() ? command : fmt::format("{}\n\n{}", command, function));
   }
-  // Of a variable what it is.
+  // For a variable, its type and value.
   for (const SessionVariable& v : session_.variables()) {
     if (v.name == topic) return say(fmt::format("{}\n{}", plain_type_name(*v.object.type), value_line(v)));
   }
@@ -228,7 +228,7 @@ void Commands::graph(const std::string& argument, const Origin& origin) {
   const bool picture = space != std::string::npos && argument.ends_with(".svg");
   const std::string function = picture ? trimmed(argument.substr(0, space)) : argument;
   const char* text = picture ? ".to_dot()" : ".to_string()";
-  // A string's value, not its quoted form.
+  // Passes the string itself, not its quoted form.
   const std::string type = session_.type_of(function, origin);
   if (type != "panto::Function" && type != "panto::Graph") {
     invalid(":graph: expected a Function or a Graph, got {}", type);

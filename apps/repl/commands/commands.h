@@ -1,4 +1,4 @@
-// The lines that begin with a colon.
+// The commands of the prompt: lines that begin with a colon.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace panto::repl {
 
 class Commands {
  public:
-  // Adds itself to the session.
+  // Registers itself with the session.
   explicit Commands(Session& session);
 
-  // False where it failed; the listener was told why.
+  // Returns false if the command failed; the listener was told why.
   bool run(const std::string& line, const Origin& origin);
   bool wants_to_quit() const { return quit_; }
   // ":help", ":load", ...
@@ -38,14 +38,14 @@ class Commands {
   bool quit_ = false;
 };
 
-// A program that does what the accepted entries of the log did.
+// Returns a program that does what the accepted entries of the log did.
 std::string program_text(const SessionLog& log);
-// The doc of an op by its C++ or registry name: signature, text, an example; of other names what header_help says, or
-// what is written here for one of NumPy's. Throws NotFound, with names that are near.
+// Returns the doc of an op by its C++ or registry name: signature, text, an example. For other names, header_help's
+// text or our equivalent of a NumPy name. Throws NotFound with similar names.
 std::string op_help(const std::string& name);
-// How an op is called, by the same names; "" where there is none.
+// Returns an example call of an op, by the same names; "" if there is no such op.
 std::string op_call(const std::string& name);
-// Declarations and comments of a function, class or constant of panto's public headers; "" where there is none.
+// Returns declarations and comments of a function, class or constant of panto's public headers; "" if there is none.
 std::string header_help(const std::string& name);
 
 }  // namespace panto::repl

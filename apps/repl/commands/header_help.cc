@@ -1,5 +1,5 @@
-// `:help NAME` of what is no op: the declarations and comments of the public headers, which are there to be compiled
-// against.
+// `:help NAME` for names other than ops: shows declarations and comments from the public headers, which are installed
+// for compiling inputs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace panto::repl {
 namespace {
 
-// The text of a header that inputs include as <panto/NAME>.
+// Returns the text of header <panto/NAME>; "" if it is not found.
 std::string header(const std::string& name) {
   for (const std::string& folder : include_folders()) {
     const std::string path = fmt::format("{}/panto/{}", folder, name);
@@ -33,14 +33,14 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Without what a caller never writes.
+// Removes what a caller never writes.
 std::string plain(const std::string& declaration) {
   static const std::regex kNoise(
       R"(PANTO_EXPORT |,? *std::source_location where( = std::source_location::current\(\))?)");
   return std::regex_replace(declaration, kNoise, "");
 }
 
-// From line `at` to the end of the declaration, in one line.
+// Returns the declaration that begins at line `at`, joined to one line.
 std::string declaration(const std::vector<std::string>& lines, size_t at) {
   std::string text;
   for (; at < lines.size(); ++at) {
@@ -59,7 +59,7 @@ struct Found {
 };
 
 void look(const std::vector<std::string>& lines, const std::regex& wanted, Found& found) {
-  std::string head, comment;  // the header's first comment, and the one that stands before a declaration
+  std::string head, comment;  // the header's first comment, and the comment before a declaration
   bool in_head = true, in_comment = false, any = false;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string& line = lines[i];

@@ -11,14 +11,14 @@
 namespace panto::repl {
 namespace {
 
-// A call with names for the inputs that a reader can replace.
+// Returns a call with the inputs' names as arguments.
 std::string example(const Op& op) {
   std::string arguments;
   for (const ArgDef& a : op.signature().inputs) arguments.append(arguments.empty() ? "" : ", ").append(a.name);
   return fmt::format("{}({})", op.cpp_name(), arguments);
 }
 
-// ".transpose_a = false": what the last argument may set.
+// Returns the options of the last argument, like ".transpose_a = false".
 std::string options(const Op& op) {
   std::string text;
   for (const AttrDef& a : op.signature().attrs) {
@@ -31,7 +31,7 @@ std::string options(const Op& op) {
 
 std::string without_namespace(const std::string& name) { return name.starts_with("panto::") ? name.substr(7) : name; }
 
-// By its name in C++ or in graphs; null if there is none.
+// Finds an op by its name in C++ or in graphs; null if there is none.
 const Op* named(const std::string& name) {
   const std::string plain = without_namespace(name);
   for (const Op* op : all_ops()) {

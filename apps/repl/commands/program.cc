@@ -11,12 +11,12 @@
 namespace panto::repl {
 namespace {
 
-// Statements run where they stand among the variables, before main: the initializers of a file run in its order.
+// Wraps a statement in an initializer: it runs before main, in order with the variables around it.
 std::string running(int serial, const std::string& body) {
   return fmt::format("const bool run_{} = [] {{\n  {}\n  return true;\n}}();\n", serial, body);
 }
 
-// What a piece's text says of values that were shown: `_` and `Out[n]` become the names of variables.
+// Replaces `_` and `Out[n]` in a piece's text by the names of variables.
 std::string with_names(const std::string& text, int last, const std::map<int, int>& of_inputs, std::set<int>& used) {
   const ResultUses uses = read_results(text);
   if (!uses.any()) return text;
@@ -47,11 +47,11 @@ std::string program_text(const SessionLog& log) {
   std::set<std::string> here;
   int depth = 0, serial = 0;
   std::string directives, body;
-  // Pieces whose value is used later, and the texts that use them.
+  // `used`: pieces whose value is used later; `texts`: each piece's text, with names for such values.
   std::vector<std::string> texts;
   std::set<int> used;
   std::map<int, int> of_inputs;
-  bool own = false;  // `_` is a variable of the session's
+  bool own = false;  // the session declared its own `_`
   int last = 0, number = 0;
   for (const LogEntry& e : log.entries()) {
     if (e.state != LogEntry::State::kAccepted) continue;

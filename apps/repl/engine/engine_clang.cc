@@ -29,7 +29,7 @@ namespace {
   fail(Code::kUnavailable, "clang: cannot be started: " + llvm::toString(std::move(error)));
 }
 
-// Notes the names of what can stand where completion was asked for.
+// Collects the names of completion candidates.
 class Names final : public clang::CodeCompleteConsumer {
  public:
   Names() : CodeCompleteConsumer({}), info_(std::make_shared<clang::GlobalCodeCompletionAllocator>()) {}
@@ -60,7 +60,7 @@ std::unique_ptr<clang::CompilerInstance> make_compiler(const EngineOptions& opti
   llvm::InitializeNativeTargetAsmPrinter();
   std::vector<std::string> owned(std::begin(kCompilerFlags), std::end(kCompilerFlags));
   owned.emplace_back("-fno-color-diagnostics");
-  // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
+  // The JIT loses constructors emitted as aliases, and std::vector with them.
   owned.insert(owned.end(), {"-Xclang", "-mno-constructor-aliases"});
   for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
   if (!options.precompiled.empty()) owned.insert(owned.end(), {"-include-pch", options.precompiled});
@@ -87,8 +87,8 @@ bool precompile(const EngineOptions& options, const std::string& header, const s
   return compiler->ExecuteAction(action);
 }
 
-// Hands what a precompiled header defines, as it is read when first used, to the code generator. Told by the reader
-// itself, that takes nothing after the first input: it holds what comes later for the use of other tools.
+// Passes definitions that are lazily read from a precompiled header to the code generator. If the reader passed them
+// itself, the generator would ignore all after the first input, as it expects them to be for other tools.
 class FromHeader final : public clang::ASTConsumer {
  public:
   explicit FromHeader(clang::ASTConsumer& generator) : generator_(generator) {}
@@ -99,8 +99,8 @@ class FromHeader final : public clang::ASTConsumer {
   clang::ASTConsumer& generator_;
 };
 
-// Reads the members of our classes from the precompiled header: "did you mean 'shape'?" looks at those only that are
-// already there.
+// Reads the members of our classes from the precompiled header, because "did you mean 'shape'?" considers only members
+// that are already loaded.
 void read_classes(clang::ASTContext& context) {
   for (clang::NamedDecl* name : context.getTranslationUnitDecl()->lookup(&context.Idents.get("panto"))) {
     const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(name);

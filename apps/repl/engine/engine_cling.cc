@@ -17,8 +17,8 @@
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/file.h"
 
-// libstdc++ 12 declares std::allocator<char>'s members extern in C++20 and does not ship them: code that the
-// interpreter compiles without inlining looks for them in the process.
+// libstdc++ 12 declares std::allocator<char>'s members extern in C++20 but does not ship them. Code that the
+// interpreter compiles without inlining looks for them in the process, so they are defined here.
 extern "C" {
 PANTO_EXPORT char* panto_allocate_chars(void* self, size_t n) __asm__("_ZNSaIcE8allocateEm");
 PANTO_EXPORT void panto_deallocate_chars(void* self, char* p, size_t n) __asm__("_ZNSaIcE10deallocateEPcm");
@@ -47,7 +47,7 @@ std::string plain_name(const std::string& candidate) {
   return name.substr(0, end) + (call ? "(" : "");
 }
 
-// Of `y = f(a)[0].b` it is `f(a)[0].b`.
+// Returns `f(a)[0].b` for `y = f(a)[0].b`.
 std::string last_operand(const std::string& code) {
   const std::vector<Token> tokens = scan(code).list;
   size_t begin = code.size();
@@ -63,19 +63,19 @@ std::string last_operand(const std::string& code) {
   return code.substr(begin);
 }
 
-// As cling takes them: in an environment variable.
+// Returns the flags as one string, for the environment variable that cling reads.
 std::string compiler_flags() {
   std::string text;
   for (const char* flag : kCompilerFlags) text.append(text.empty() ? "" : " ").append(flag);
   return text;
 }
 
-// By the package's own tool, which writes what its interpreter reads.
+// Runs the package's own tool, which writes the format that its interpreter reads.
 bool precompile(const EngineOptions& options, const std::string& header, const std::string& output,
                 const std::string& dependencies) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(output).parent_path();
-  // It wants a source file of this name, which it writes as well, and a list of classes to describe: none.
+  // The tool needs a source file of this name, which it also writes, and a list of classes to describe, which is empty.
   const fs::path source = folder / "allDict.cxx", result = folder / "allDict_rdict.pch", none = folder / "LinkDef.h";
   write_file(none.string(), "");
   const std::string arguments = compiler_flags() + " -MD -MF " + dependencies + " -MT header";
@@ -100,7 +100,7 @@ class ClingEngine final : public Engine {
   explicit ClingEngine(const EngineOptions& options) {
     ::setenv("EXTRA_CLING_ARGS", compiler_flags().c_str(), 1);
     ::setenv("CLING_STANDARD_PCH", options.precompiled.empty() ? "none" : options.precompiled.c_str(), 1);
-    // It opens these by their bare names, which are found once they are loaded.
+    // cling opens these by their bare names, which works once they are loaded.
     for (const char* name : {"libThreadLegacy.so", "libRIOLegacy.so", "libCling.so"}) {
       const std::string path = std::string(PANTO_CLING_HOME "/lib/") + name;
       if (::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -115,8 +115,8 @@ class ClingEngine final : public Engine {
 
   std::string version() const override { return "cling " PANTO_CLING_VERSION; }
   bool declare(const std::string& code, bool optimize) override {
-    // Passes follow the pragma at once, the generator of machine code one piece later: an addition of two tensors in a
-    // loop took 1.5 times as long after an input that was not optimized.
+    // Passes obey the pragma at once, but the code generator only one piece later, so a dummy piece comes first.
+    // Without it, an addition of two tensors in a loop took 1.5 times as long after an unoptimized input.
     if (optimize && !optimized_) {
       const std::string piece = "void panto_repl_optimize" + std::to_string(++switches_) + "() {}\n";
       interpreter_->Declare((kOptimize + piece).c_str());
@@ -130,13 +130,13 @@ class ClingEngine final : public Engine {
     interpreter_->CodeComplete(code, cursor, found);
     std::set<std::string> names;
     for (const std::string& candidate : found) names.insert(plain_name(candidate));
-    // It finds members of few classes only: those whose definitions it can copy.
+    // cling's own completion finds members only of classes whose definitions it can copy.
     const bool arrow = code.ends_with("->");
     if (arrow || code.ends_with(".")) {
       const std::string object = last_operand(code.substr(0, code.size() - (arrow ? 2 : 1)));
       add_members((arrow ? "*(" : "(") + object + ")", names);
     } else if (code.ends_with("::")) {
-      // Of a namespace what is there as it is: templates have no reflection.
+      // For a namespace, only non-templates: templates have no reflection.
       auto* scope = interpreter_->ClassInfo_Factory(last_operand(code.substr(0, code.size() - 2)).c_str());
       if (interpreter_->ClassInfo_IsValid(scope)) add_members(scope, names);
     }
@@ -174,7 +174,7 @@ class ClingEngine final : public Engine {
 
   static inline const std::string kOptimize = "#pragma cling optimize(2)\n";
   CppyyLegacy::TInterpreter* interpreter_;
-  bool optimized_ = true;  // what was declared last
+  bool optimized_ = true;  // of the last declaration
   int switches_ = 0;
 };
 

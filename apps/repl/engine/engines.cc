@@ -20,7 +20,7 @@ fs::path own_folder() {
   return fs::read_symlink("/proc/self/exe", none).parent_path();
 }
 
-// Where engines' libraries are: in a build folder beside the command, else below the prefix.
+// The folders of the engines' libraries: in a build folder beside the command, else below the prefix.
 std::vector<fs::path> engine_folders() { return {own_folder() / "repl", own_folder() / ".." / PANTO_LIBDIR / "panto"}; }
 
 fs::path find(const std::string& name) {
@@ -39,7 +39,7 @@ F* function(void* library, const char* name, const fs::path& file) {
 }
 
 Engine* start(const fs::path& file, const std::function<void(const std::string&)>& note) {
-  // Globally: what inputs are compiled to looks for its symbols in the process.
+  // Opened globally, because compiled inputs look up symbols in the process.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) failf(Code::kUnavailable, "interpreter: cannot be opened: {}", ::dlerror());
   EngineOptions options{include_folders(), ""};

@@ -1,4 +1,4 @@
-// Finding and starting a C++ interpreter.
+// Finds and starts a C++ interpreter.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace panto::repl {
 
-// "cling", "clang"
+// Returns "cling" and "clang".
 const std::vector<std::string>& engine_names();
-// Where the headers are that inputs are compiled against.
+// Returns the folders of the headers against which inputs are compiled.
 std::vector<std::string> include_folders();
-// Starts the named engine, or with "" the first that is there. The engine lives as long as the process. Throws NotFound
-// for an unknown name, Unavailable, saying what to install, where none is there. `note`, which may be null, is told
-// what keeps the user waiting.
+// Starts the named engine, or the first available one for "". The engine lives as long as the process. Throws NotFound
+// for an unknown name; Unavailable, with what to install, if there is none. `note` (may be null) is called with the
+// reason of a delay.
 Engine& start_engine(const std::string& name, const std::function<void(const std::string&)>& note);
 
 }  // namespace panto::repl

@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What changes with a file: a line.
+// Returns a line that changes whenever the file changes.
 std::string state_of(const std::string& file) {
   struct stat s{};
   if (::stat(file.c_str(), &s) != 0) return fmt::format("{}: missing\n", file);
   return fmt::format("{}: {} bytes, {}.{:09} s, {}\n", file, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_ino);
 }
 
-// The files that make rules name: words, of which those that are no whole paths are a compiler's own, as is what lies
-// in the folder it worked in.
+// Returns the files named in make rules. Skips words that are not absolute paths, which are the compiler's own, and
+// files in its work folder.
 std::vector<std::string> prerequisites(const std::string& rules, const std::string& workshop) {
   std::vector<std::string> files;
   std::string word;
@@ -48,8 +48,8 @@ std::vector<std::string> prerequisites(const std::string& rules, const std::stri
   return files;
 }
 
-// Noted when a precompiled file is made, of all that it depends on: what would be noted now is the same, or it is made
-// anew.
+// The state of all dependencies of a precompiled file, stored beside it. If the current state differs, the file is
+// rebuilt.
 std::string stamp(const EngineOptions& options, const std::vector<std::string>& files) {
   std::string text;
   for (const std::string& folder : options.include_folders) text += fmt::format("-I{}\n", folder);
@@ -70,7 +70,7 @@ std::string name_for(const std::string& library) {
   return fmt::format("{}-{:016x}", fs::path(library).stem().string(), std::hash<std::string>()(library));
 }
 
-// A folder that goes with its contents.
+// A temporary folder; the destructor removes it with its contents.
 class Workshop {
  public:
   explicit Workshop(const fs::path& above) : path_((above / "making-XXXXXX").string()) {
@@ -111,7 +111,7 @@ std::string precompiled_header(const std::string& library, PrecompileHeader* mak
     write_file(noted, stamp(options, files));
     return result;
   } catch (const Error&) {
-    return "";  // no room, a folder that went away: starting slowly is better than not at all
+    return "";  // for example a full disk: a slow start is better than none
   } catch (const fs::filesystem_error&) {
     return "";
   }

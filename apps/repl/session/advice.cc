@@ -10,7 +10,7 @@
 namespace panto::repl {
 namespace {
 
-// The sentence of an op's doc that says how it truncates integers; "" where there is none.
+// Returns the sentence of an op's doc about truncating integers; "" if there is none.
 std::string truncation(const std::string& doc) {
   for (size_t begin = 0; begin < doc.size();) {
     const size_t end = std::min(doc.find(". ", begin), doc.size());

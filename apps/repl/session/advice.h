@@ -1,4 +1,4 @@
-// What a value that is shown deserves a word about.
+// Advice about a shown value.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace panto::repl {
 
-// Hears which op made what is shown. To be there while an input runs whose value is shown.
+// Records which op made the shown value. Must exist while the input runs.
 class Advisor {
  public:
   Advisor();
@@ -16,8 +16,8 @@ class Advisor {
   Advisor(const Advisor&) = delete;
   Advisor& operator=(const Advisor&) = delete;
 
-  // Of the tensor that was shown (host().tensor), where an op made it that truncates integers, by its own doc, and got
-  // integers: what that doc says. "" of others.
+  // If the shown tensor (host().tensor) has integers and comes from an op whose doc says that it truncates integers,
+  // returns that sentence of the doc; else "".
   std::string advice() const;
 
  private:

@@ -1,4 +1,4 @@
-// From the code of an input to what it did: compiled in a child first, then here, and called.
+// Compiles an input, first in a child process and then here, and calls it.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace panto::repl {
 namespace {
 
-// What the last input was made into.
+// Runs the function compiled from the last input.
 RunResult run_entered() {
   auto* run = host().entered;
   host().clear();
@@ -26,7 +26,7 @@ RunResult run_entered() {
 }  // namespace
 
 Session::Compiled Session::compile(const std::string& code, bool entered) {
-  // A loop may lie in a lambda.
+  // Looks for loops anywhere in the text, as they may be in a lambda.
   const bool optimize = code.find("for") != std::string::npos || code.find("while") != std::string::npos ||
                         code.find("::time(") != std::string::npos || !entered;
   const auto declare = [&] {

@@ -1,4 +1,4 @@
-// What Tab offers.
+// Completion by Tab.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -9,7 +9,7 @@
 namespace panto::repl {
 namespace {
 
-// What completion offers beside ops, before a line says more.
+// Names offered besides ops.
 constexpr const char* kCommonNames[] = {
     "Tensor",          "Variable",   "Function", "GradientTape", "TensorSpec", "Graph",          "GraphScope",
     "Session",         "Sequential", "Dense",    "Flatten",      "kFloat32",   "kFloat64",       "kInt32",
@@ -20,7 +20,8 @@ constexpr const char* kCommonNames[] = {
 }  // namespace
 
 std::vector<std::string> Session::complete(const std::string& code, const std::string& word) {
-  // The last statement, with the session's names written in full: engines look at it from outside the session.
+  // Builds the last statement with qualified names of the session, because engines complete it outside the session's
+  // namespace.
   const std::vector<Token> tokens = scan(code).list;
   std::string text;
   size_t copied = 0;
@@ -40,7 +41,7 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
     copied = t.end();
   }
   text.append(code, copied);
-  // Of a member the engine is asked for all: not every one finds those that begin in a given way.
+  // For members, asks the engine for all, because not every engine can filter by prefix.
   if (member && text.ends_with(word)) text.resize(text.size() - word.size());
   std::set<std::string> found;
   if (!member || text.ends_with("panto::")) {

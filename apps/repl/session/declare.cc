@@ -1,5 +1,5 @@
-// Inputs that declare: variables, whose objects the session keeps, and functions, classes and constants, which stay as
-// they are written.
+// Inputs that declare: variables, whose objects the session keeps, and functions, classes and constants, which are
+// compiled as written.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<std::string> Session::names() const {
   return list;
 }
 
-// Without a semicolon the value of what was declared shows, as an expression's does.
+// Without a semicolon, shows the declared variable's value, as for an expression.
 bool Session::show_variable(const Piece& piece, const Declaration& variable, const Origin& origin) {
   if (piece.semicolon || variable.names.size() > 1) return true;
   Piece name = piece;
@@ -61,7 +61,7 @@ bool Session::show_variable(const Piece& piece, const Declaration& variable, con
   return run_statement(name, origin);
 }
 
-// `x = 3` assigns where that compiles; otherwise it declares x, for the first time or with another type.
+// `x = 3` is an assignment if that compiles; otherwise it declares x, new or with another type.
 bool Session::run_assignment(const Piece& piece, const Declaration& variable, const Origin& origin) {
   const bool show = !piece.semicolon;
   const CodeWriter w = writer(origin);
@@ -71,7 +71,8 @@ bool Session::run_assignment(const Piece& piece, const Declaration& variable, co
     return report(assigned, piece, origin);
   }
   const std::string& name = variable.names[0];
-  // Layers, optimizers and tapes hold a Variable: a tensor that takes its name would leave them with the old value.
+  // A Variable is not redeclared as another type: layers, optimizers and tapes may hold it and would keep the old
+  // value.
   const auto old = variables_.find(name);
   if (old != variables_.end() && *old->second.object.type == typeid(panto::Variable)) {
     return report(assigned, piece, origin);
@@ -82,7 +83,7 @@ bool Session::run_assignment(const Piece& piece, const Declaration& variable, co
     meaning_ = "auto " + std::regex_replace(piece.text, kResult, "Out[$1]");
     return show_variable(piece, variable, origin);
   }
-  if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
+  if (failed.messages.empty() && !failed.interrupted) return false;  // it compiled, but threw
   return report(places_.contains(name) && !failed.interrupted ? assigned : failed, piece, origin);
 }
 
@@ -95,7 +96,7 @@ bool Session::run_variable(const Piece& piece, const Declaration& variable, cons
   return bind(w, variable);
 }
 
-// Gives the object that was kept its name: that of an older object of the same type, which it replaces, or a new one.
+// Binds the kept object to its name: moves it into an older object of the same type, or declares a new reference.
 bool Session::bind(const CodeWriter& writer, const Declaration& variable) {
   const PantoReplObject object = *host().object;
   const std::string& name = variable.names[0];
@@ -137,7 +138,7 @@ bool Session::run_plain(const Piece& piece, const Origin& origin) {
     return true;
   }
   if (!outside && !done.interrupted) {
-    // Declared before, in another way: hidden by the new one.
+    // Declared before in another way: the new declaration hides the old one.
     const bool known = std::ranges::any_of(names, [&](const std::string& n) { return here_.contains(n); });
     if (known || done.again()) {
       const Compiled deeper = compile(writer(origin, true).plain(piece, false), false);
@@ -157,8 +158,8 @@ bool Session::is_constant(const Piece& piece, const Origin& origin) {
   return probe([&] { return engine_.declare(code, false); }).outcome == Probe::Outcome::kFine;
 }
 
-// Arrays, references, constants: their initializers run when they are compiled. In a namespace of their own, which is
-// given up if one throws.
+// Arrays, references, constants: their initializers run when they are compiled. They get a namespace of their own,
+// which is abandoned if an initializer throws.
 bool Session::run_initialized(const Piece& piece, const Origin& origin) {
   const CodeWriter w = writer(origin, true);
   const std::string code = w.plain(piece, false);
@@ -180,7 +181,7 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
     }
     return false;
   });
-  go_deeper();  // also where it threw: the half-made names stay behind in a namespace that is not looked into
+  go_deeper();  // even if it threw: the half-made names stay in a namespace that is never searched
   if (done.outcome != Probe::Outcome::kFine) {
     scope_ = scope_.substr(0, scope_.rfind("::"));
     if (!threw) return report({false, false, done.messages}, piece, origin);

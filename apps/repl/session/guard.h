@@ -1,5 +1,5 @@
-// Running what was typed: exceptions become messages, Ctrl-C stops it, and where the process cannot go on (a bad
-// pointer, abort) it starts anew with the session's log.
+// Runs inputs safely: exceptions become messages, Ctrl-C stops them, and after a fatal error (a bad pointer, abort) the
+// process restarts from the session's log.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ struct RunResult {
   std::string message;
 };
 
-// Calls `run`. First Ctrl-C: ops throw Cancelled; code that calls none is left without running destructors, if it is in
-// code of the session only. A second Ctrl-C, where neither works, restarts.
+// Calls `run`. At the first Ctrl-C ops throw Cancelled; code without ops is left without running destructors, if all of
+// its frames are the session's. If neither works, further Ctrl-C restart the session.
 RunResult run_guarded(void (*run)());
 
-// Installs the handlers, for the main thread of a process that has no other yet. `restart`: the command line that goes
-// on with this session; a last argument that says why is added.
+// Installs the handlers. Call it in the main thread before there are others. `restart`: the command line that resumes
+// this session; the reason is appended as the last argument.
 void install_guard(const std::vector<std::string>& restart);
-// Starts that command line now.
+// Restarts with that command line now.
 [[noreturn]] void restart(const std::string& why);
-// Whether a Ctrl-C came since this was last asked.
+// Returns true if Ctrl-C was pressed since the last call.
 bool take_interrupt();
 
 }  // namespace panto::repl

@@ -1,4 +1,4 @@
-// What compiled inputs leave behind: the functions that prelude.h declares write here.
+// The results of compiled inputs, written by the functions that prelude.h declares.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 namespace panto::repl {
 
 struct Host {
-  void (*entered)() = nullptr;            // what the last input was made into
-  std::optional<std::string> result;      // of an expression
-  std::optional<PantoReplObject> object;  // of a variable
+  void (*entered)() = nullptr;            // the function compiled from the last input
+  std::optional<std::string> result;      // text of an expression's value
+  std::optional<PantoReplObject> object;  // a variable's object
   struct Value {
     void* object = nullptr;
     void (*destroy)(void* object) = nullptr;
@@ -22,11 +22,11 @@ struct Host {
     int64_t id;
     DType dtype;
   };
-  std::optional<ShownTensor> tensor;  // what `result` is the text of, where that is a tensor
-  std::optional<Value> shown;         // what `result` is the text of, where it can be kept
+  std::optional<ShownTensor> tensor;  // the value of `result` if it is a tensor
+  std::optional<Value> shown;         // the value of `result` if it can be kept
   struct Timing {
-    double seconds = 0;  // of one run, the best of several
-    long runs = 0;       // in one measurement
+    double seconds = 0;  // per run, the best of several measurements
+    long runs = 0;       // per measurement
     int repeats = 0;
   };
   std::optional<Timing> timing;
@@ -36,8 +36,7 @@ struct Host {
 
 Host& host();
 
-// The values that were shown, by the number of the piece that did. Of the oldest beyond a hundred those go that no
-// input refers to.
+// Shown values by the number of their piece. Beyond a hundred, the oldest values to which no input refers are dropped.
 std::map<int, Host::Value>& shown_values();
 void keep_shown_value(int serial);  // takes host().shown
 

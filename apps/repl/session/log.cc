@@ -20,7 +20,7 @@ SessionLog::SessionLog(std::string path) : path_(std::move(path)) {
 SessionLog::~SessionLog() { ::close(file_); }
 
 // An entry: "<state> <input> <kind> <semicolon> <line> <column> <origin line> <bytes of origin> <bytes of text>\n", the
-// two texts, and a line's end.
+// origin, the text, and "\n".
 void SessionLog::begin(int input, const Piece& piece, const Origin& origin) {
   LogEntry entry{LogEntry::State::kRunning, input, piece, origin, "", false, end_};
   const std::string record =

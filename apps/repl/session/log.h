@@ -1,5 +1,4 @@
-// The pieces that a session ran, in memory and in a file, from which it can be started anew after a crash, `:undo` and
-// `:reset`.
+// The pieces that a session ran, in memory and in a file, from which it restarts after a crash, `:undo` and `:reset`.
 #pragma once
 
 #include <string>
@@ -10,21 +9,21 @@
 namespace panto::repl {
 
 struct LogEntry {
-  // In the file while it runs, so that after a crash it is known which one it was.
+  // kRunning is in the file while a piece runs, to find it after a crash.
   enum class State : char { kRunning = 'r', kAccepted = 'a', kFailed = 'f', kUndone = 'u' };
   State state = State::kRunning;
-  int input = 0;  // what was typed at one prompt
+  int input = 0;  // number of the prompt's input
   Piece piece;
   Origin origin;
-  // Not in the file: running it again tells.
-  std::string meaning;  // what it was run as, where that is another text
-  bool shown = false;   // it showed a value
-  size_t position = 0;  // of the state's byte in the file
+  // These are not in the file; replaying sets them again.
+  std::string meaning;  // the text that was run, if it differs
+  bool shown = false;   // whether it showed a value
+  size_t position = 0;  // offset of the state's byte in the file
 };
 
 class SessionLog {
  public:
-  // Opens the file, or begins one. Throws panto::Error.
+  // Opens or creates the file. Throws panto::Error.
   explicit SessionLog(std::string path);
   ~SessionLog();
   SessionLog(const SessionLog&) = delete;
@@ -32,7 +31,7 @@ class SessionLog {
 
   // Begins an entry, in state kRunning.
   void begin(int input, const Piece& piece, const Origin& origin);
-  // Of entry `i`, or of the last one.
+  // Sets the state of entry `i`, or (finish) of the last one.
   void set_state(size_t i, LogEntry::State state);
   void finish(LogEntry::State state) { set_state(entries_.size() - 1, state); }
 

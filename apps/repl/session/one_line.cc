@@ -21,7 +21,7 @@ std::string plain_type_name(const std::type_info& type) {
   std::string name = type_name(type);
   static const std::regex kLambda(R"(^.*\{lambda\((.*)\)#\d+\}$)"), kUnnamed(R"(^.*(\$_\d+|'lambda.*'.*)$)");
   static const std::regex kOurs("panto::|__cxx11::|__gnu_cxx::");
-  // From the inside out: what is between the brackets has none itself.
+  // Removed from the inside out: the pattern allows no nested brackets.
   static const std::regex kDefaults(R"(, std::(allocator|less|equal_to|hash|default_delete|char_traits)<[^<>]*> ?)");
   name = std::regex_replace(std::regex_replace(name, kLambda, "lambda ($1)"), kUnnamed, "lambda");
   name = std::regex_replace(name, kOurs, "");
@@ -70,7 +70,7 @@ std::string line_of(const Optimizer& optimizer) {
   try {
     rate = fmt::format(", learning rate {}", number_text(optimizer.learning_rate()));
   } catch (const Error&) {
-    rate = "";  // of a graph: it is where the graph runs
+    rate = "";  // in a graph the rate is known only at run time
   }
   return fmt::format("{}{}, {}", plain_type_name(typeid(optimizer)), rate,
                      counted(static_cast<int64_t>(optimizer.variables().size()), "variable"));

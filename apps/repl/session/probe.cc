@@ -18,7 +18,7 @@
 namespace panto::repl {
 namespace {
 
-// Where standard output and standard error went before they were collected or silenced; -1 while they are not.
+// The original standard output and standard error while they are collected or silenced; else -1.
 volatile sig_atomic_t output_before = -1, errors_before = -1;
 
 class MemoryFile {
@@ -49,7 +49,7 @@ class MemoryFile {
   int file_;
 };
 
-// Some inputs make a compiler go on for ever, or until the machine's memory is gone.
+// Some inputs make a compiler run forever or use up all memory.
 void limit_this_process() {
   constexpr rlim_t kSeconds = 30;
   constexpr rlim_t kMoreMemory = rlim_t{2} << 30;

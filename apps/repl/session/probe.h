@@ -1,5 +1,5 @@
-// Trying an input in a child process. A compiler that met an error in one input may refuse every later one that uses
-// the same templates, and may crash; the child takes that with it.
+// Tries inputs in a child process. After an error a compiler may reject every later input that uses the same templates,
+// or crash; in a child this does no harm.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@ namespace panto::repl {
 struct Probe {
   enum class Outcome { kFine, kRejected, kCrashed, kInterrupted };
   Outcome outcome = Outcome::kFine;
-  std::string messages;  // what it wrote to standard error
+  std::string messages;  // its standard error
 };
 
-// Runs `body` in a copy of this process, which then ends. The copy has one thread: `body` may compile, but must not
-// touch OpenMP or CUDA. Ctrl-C ends the copy. Throws panto::Error where no process can be had.
+// Runs `body` in a forked copy of this process. The copy has one thread: `body` may compile, but must not touch OpenMP
+// or CUDA. Ctrl-C ends the copy. Throws panto::Error if no process can be started.
 Probe probe(const std::function<bool()>& body);
-// The same in this process: what `body` writes to standard error is collected.
+// Runs `body` in this process and collects its standard error.
 Probe collect(const std::function<bool()>& body);
 
 // Undoes what collect and Silence did to standard output and standard error. For signal handlers.
 void give_back_output();
 
-// Writes out what waits in the buffers of standard output and standard error.
+// Flushes standard output and standard error.
 void flush_output();
 
 struct ProcessMemory {
-  int64_t total = 0, resident = 0;  // bytes of addresses, and of memory; 0 where the system does not say
+  int64_t total = 0, resident = 0;  // bytes of address space and of memory; 0 if unknown
 };
 ProcessMemory process_memory();
 
-// While it lives, what this process writes to standard output and standard error is lost.
+// Discards this process's standard output and standard error during its lifetime.
 class Silence {
  public:
   Silence();

@@ -26,7 +26,7 @@ Piece expression(const std::string& text) {
   return p;
 }
 
-// Nobody reads what it is told.
+// Discards everything.
 class Silent final : public Listener {
  public:
   void value(const std::string&) override {}
@@ -120,7 +120,7 @@ Session::Replay Session::replay() {
   const Quiet quiet{listener_, std::exchange(listener_, &silent)};
   Replay result;
   std::set<int> inputs;
-  // By index: the log does not grow meanwhile.
+  // By index, as entries change during the loop; the log does not grow.
   for (size_t i = 0; i < log_.entries().size(); ++i) {
     const LogEntry e = log_.entries()[i];
     input_ = std::max(input_, e.input);
@@ -131,7 +131,7 @@ Session::Replay Session::replay() {
     try {
       fine = execute(e.piece, e.origin);
     } catch (const Error&) {
-      fine = false;  // struck, like an input that failed
+      fine = false;  // marked as failed
     }
     log_.set_state(i, fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
     log_.set_meaning(i, std::exchange(meaning_, ""), has_shown_);
@@ -215,7 +215,7 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
       if (v->constant && is_constant(p, origin)) return run_initialized(p, origin);
       Compiled failed;
       if (run_variable(p, *v, origin, failed)) return show_variable(p, *v, origin);
-      if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
+      if (failed.messages.empty() && !failed.interrupted) return false;  // it compiled, but threw
       // `int f(int);` looks like a variable.
       if (v->form == Declaration::Form::kParentheses && !failed.interrupted) {
         Piece declaration = p;

@@ -1,5 +1,5 @@
-// A session: what was typed so far and what it made. Knows nothing of terminals: what there is to say goes to a
-// listener, so that a prompt, a pipe and a notebook can sit above it.
+// A session: the inputs so far and their results. It knows nothing of terminals: all output goes to a listener, so that
+// a prompt, a pipe or a notebook can use it.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener() = default;
-  virtual void value(const std::string& text) = 0;  // of an expression, or what a command answers
+  virtual void value(const std::string& text) = 0;  // an expression's value, or a command's output
   virtual void error(const std::string& text) = 0;
   virtual void note(const std::string& text) = 0;  // about the session
 };
@@ -31,49 +31,49 @@ class Listener {
 // A variable whose object the session keeps.
 struct SessionVariable {
   std::string name;
-  std::string type;  // as it was written
+  std::string type;  // as written
   PantoReplObject object;
 };
 
-// What a compiler says of code, on several lines, with its own places and carets.
+// Compiler errors, on several lines, with source locations and carets.
 class CompileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Session {
  public:
-  // Throws panto::Error where the headers cannot be compiled.
+  // Throws panto::Error if the headers cannot be compiled.
   Session(Engine& engine, Listener& listener, const std::string& log_path);
 
-  // Runs the pieces of `text` (commands too) one after the other. False, and the rest is left, at the first that fails.
-  // `from` is where the text stands.
+  // Runs the pieces of `text` (commands too) in order. Stops and returns false at the first failure, unless
+  // `keep_going`. `from` is the text's origin.
   bool feed(std::string_view text, const Origin& from, bool keep_going = false);
   bool run(const Piece& piece, const Origin& origin);
-  // Runs again what the log has, without showing anything. Entries that fail are struck.
+  // Runs the log's entries again, without showing anything. Marks entries that fail.
   struct Replay {
     int inputs = 0, failed = 0;
   };
   Replay replay();
 
-  // What can stand for `word` at the end of `code`.
+  // Returns completions of `word` at the end of `code`.
   std::vector<std::string> complete(const std::string& code, const std::string& word);
 
-  // For commands. Throw CompileError, and panto::Error for what the code threw.
+  // For commands. These throw CompileError, and panto::Error for exceptions of the code.
   Host::Timing time(const std::string& expression, const Origin& origin);
   std::string type_of(const std::string& expression, const Origin& origin);
-  // Runs it without an entry in the log.
+  // Runs code without an entry in the log.
   void execute(const std::string& code, const Origin& origin);
   std::vector<SessionVariable> variables() const;
-  // All that was declared.
+  // Returns all declared names.
   std::vector<std::string> names() const;
-  // How long inputs ran so far, without what compiling them took.
+  // Total run time of the inputs, without compilation.
   double seconds() const { return seconds_; }
   SessionLog& log() { return log_; }
   Engine& engine() { return engine_; }
   Listener& listener() { return *listener_; }
   int next_input() { return ++input_; }
   int input() const { return input_; }
-  // Commands are none of the session's business: it calls this for a line that begins with a colon.
+  // Sets the handler that the session calls for lines that begin with a colon.
   void on_command(std::function<bool(const std::string&, const Origin&)> handler) { command_ = std::move(handler); }
 
  private:
@@ -86,35 +86,35 @@ class Session {
     Compiled() = default;
     bool again() const { return messages.find("redefinition") != std::string::npos; }
   };
-  // Tries the code in a child, then compiles it. `entered`: it must hand over a function.
+  // Tries the code in a child process, then compiles it here. `entered`: the code must call panto_repl_enter.
   Compiled compile(const std::string& code, bool entered);
   bool execute(const Piece& piece, const Origin& origin);
   bool run_statement(const Piece& piece, const Origin& origin);
   bool run_variable(const Piece& piece, const Declaration& variable, const Origin& origin, Compiled& failed);
-  // Declares what a text uses of shown values; the text gets names that C++ can read. Throws panto::Error for numbers
-  // of inputs that showed none.
+  // Returns declarations of the shown values that a text uses, and replaces them in the text by valid C++ names. Throws
+  // panto::Error for an input that showed no value.
   std::string use_results(std::string& text);
-  // Keeps the value that just was shown, if it can be.
+  // Keeps the value that was just shown, if possible.
   void note_shown(int serial);
   bool run_assignment(const Piece& piece, const Declaration& variable, const Origin& origin);
   bool show_variable(const Piece& piece, const Declaration& variable, const Origin& origin);
   bool run_plain(const Piece& piece, const Origin& origin);
-  // The command that a piece is: also what people who come from Python or a shell type, `exit`, `quit()`, `help` or
-  // `help(matmul)`, unless the session has such a name. "" of others.
+  // Returns the command that a piece stands for: `exit`, `quit()`, `help` or `help(matmul)`, as typed by habit from
+  // Python or a shell, unless the session declared such a name. "" for other pieces.
   std::string plain_command(const Piece& piece) const;
-  // Whether a `const` is known when it is compiled, and may be an array's size: it then stays as it is written.
+  // Returns true if a `const` is a constant expression, which may be an array's size: it is then compiled as written.
   bool is_constant(const Piece& piece, const Origin& origin);
   bool run_initialized(const Piece& piece, const Origin& origin);
-  // Calls what an input was made into; `shown` is the number of the piece, if its value is to be shown.
+  // Calls the function compiled from an input; `shown` is the piece's number if its value is to be shown, else 0.
   bool call_entered(int shown = 0);
-  // `!m` may be a shell's command or an expression: which one it is, what was declared says.
+  // `!m` is an expression if m is declared, else a shell command.
   Piece as_code(const Piece& piece) const;
   bool bind(const CodeWriter& writer, const Declaration& variable);
   bool report(const Compiled& failed, const Piece& piece, const Origin& origin);
   void go_deeper();
   void note_names(const std::vector<std::string>& names, bool variables);
   CodeWriter writer(const Origin& origin, bool deeper = false);
-  // Compiles and runs the code that was made of a piece. Throws what Session's commands throw.
+  // Compiles and runs a piece's code. Throws CompileError and panto::Error.
   void run_or_throw(const std::string& code, const Piece& piece, const Origin& origin);
   std::vector<std::string> variable_names() const;
 
@@ -122,16 +122,16 @@ class Session {
   Listener* listener_;
   SessionLog log_;
   std::function<bool(const std::string&, const Origin&)> command_;
-  std::string meaning_;       // of the piece that ran last, where another text says what it was run as
-  bool has_shown_ = false;    // the piece that ran last showed a value
-  std::string results_;       // declarations of what the piece that runs uses of shown values
-  std::map<int, int> shown_;  // by input, the piece that showed a value which could be kept
-  int last_shown_ = 0;        // that piece of the last value; 0: none, or one that could not be kept
+  std::string meaning_;       // the text that the last piece was run as, if it differs
+  bool has_shown_ = false;    // whether the last piece showed a value
+  std::string results_;       // declarations of the shown values that the current piece uses
+  std::map<int, int> shown_;  // by input: the piece whose shown value was kept
+  int last_shown_ = 0;        // the piece of the last shown value; 0: none, or not kept
   double seconds_ = 0;
   std::string scope_ = "session";
   int serial_ = 0, depth_ = 0, input_ = 0;
-  std::set<std::string> here_;                 // names that the innermost namespace has
-  std::map<std::string, std::string> places_;  // the namespaces of names
+  std::set<std::string> here_;                 // names declared in the innermost namespace
+  std::map<std::string, std::string> places_;  // each name's namespace
   std::map<std::string, SessionVariable> variables_;
   std::set<std::string> plain_variables_;
 };

@@ -7,7 +7,7 @@
 namespace panto::repl {
 namespace {
 
-// "a", "[a, b]"
+// Returns "a" or "[a, b]".
 std::string name_list(const Declaration& v) {
   std::string names;
   for (const std::string& n : v.names) names.append(names.empty() ? "" : ", ").append(n);
@@ -31,7 +31,7 @@ std::string CodeWriter::at_origin(const Piece& piece, const std::string& text, s
                      origin_.name, std::string(column, ' '), text);
 }
 
-// A function, and the initializer that hands it over once it is compiled.
+// Returns a function with this body, and an initializer that passes it to panto_repl_enter.
 std::string CodeWriter::entered(const std::string& body) const {
   return in_scope(
       fmt::format("void {0}() {{{1}}}\nconst int {2} = panto_repl_enter(&{0});", name("run"), body, name("entered")));
@@ -40,7 +40,7 @@ std::string CodeWriter::entered(const std::string& body) const {
 std::string CodeWriter::run(const Piece& piece, bool show) const {
   const std::string text = at_origin(piece, piece.text, 0);
   if (!show) return entered(results_ + (piece.kind == Piece::Kind::kSimple ? text + ";" : text));
-  // The result says what the value is kept as. Inline, as in make().
+  // The function's return type says how the value is kept. Inline, as in make().
   return in_scope(fmt::format("inline auto {}() {{{}return panto::repl::show(({}, panto::repl::End{{}}));}}",
                               name("shown"), results_, text)) +
          entered(fmt::format("{}();", name("shown")));
@@ -68,9 +68,9 @@ std::string CodeWriter::make(const Piece& piece, const Declaration& v) const {
   const std::string type =
       qualifier + (type_offset == std::string::npos ? v.type : at_origin(piece, v.type, type_offset));
   if (v.form == Declaration::Form::kEquals) {
-    // Inline, not static: a lambda's type, and with it the variable, would be another one in each input. A function's
-    // result is initialized as a variable is by `=`, and made where it is to stay.
-    const bool to_constant = deduced && v.pointer && v.constant;  // `const auto* p`: the pointer is none
+    // Inline, not static: otherwise a lambda's type, and thus the variable's, would differ in each input. Returning
+    // from a function initializes the value as `=` does, and in its final place.
+    const bool to_constant = deduced && v.pointer && v.constant;  // `const auto* p`: the pointer itself is not const
     const char* value = to_constant ? "const auto*" : "auto";
     code = fmt::format("inline {} {}() {{{} return {}; }}\n", deduced ? value : type, name("value"), results_, init);
     object = deduced ? fmt::format("new {}auto({}())", to_constant ? "" : qualifier, name("value"))
@@ -82,7 +82,7 @@ std::string CodeWriter::make(const Piece& piece, const Declaration& v) const {
   }
   const std::string results = v.form == Declaration::Form::kEquals ? "" : results_;
   code += fmt::format("inline auto* {}() {{{} return {}; }}", name("object"), results, object);
-  if (v.names.size() > 1) {  // whether it can be taken apart is known before it is made
+  if (v.names.size() > 1) {  // checks that it can be destructured before it is made
     const size_t names = piece.text.find('[');
     code += fmt::format("\ninline void {}() {{ auto& {} = *{}(); }}", name("parts"),
                         at_origin(piece, name_list(v), names), name("object"));
@@ -98,20 +98,20 @@ std::string CodeWriter::plain(const Piece& piece, bool outside) const {
   const bool ended =
       piece.kind == Piece::Kind::kDirective || (piece.kind == Piece::Kind::kDeclaration && piece.text.ends_with('}'));
   const bool type = piece.text.ends_with('}') && !piece.semicolon && piece.kind == Piece::Kind::kDeclaration;
-  // What has internal linkage would be another one in each input.
+  // With internal linkage, each input would have its own copy.
   std::string source = piece.text;
   if (source.starts_with("static ")) source.replace(0, 7, 7, ' ');
   std::string text = at_origin(piece, source, 0);
   const std::string_view bare = std::string_view(source).substr(std::min(source.find_first_not_of(' '), source.size()));
   const bool constant =
       piece.kind == Piece::Kind::kSimple && (bare.starts_with("const ") || bare.starts_with("constexpr "));
-  // Made now, and not when it is first used, which is in the compiler.
+  // Initialized now, not at its first use.
   const bool made_now = constant && bare.starts_with("const ");
   if (constant) text = (made_now ? "[[gnu::used]] inline" : "inline") + text;
   if (!ended && !piece.text.ends_with(';')) text += ";";
-  if (type) text += ";";  // of a class; one too many does no harm
+  if (type) text += ";";  // after a class; an extra one does no harm
   if (!outside) return in_scope(text);
-  // The session's names are not those of the scope around a specialization.
+  // A specialization at file scope needs a using-directive to see the session's names.
   std::string code;
   if (piece.kind != Piece::Kind::kDirective) {
     code = in_scope("") + fmt::format("using namespace {};\n", scope_);

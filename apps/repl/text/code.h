@@ -1,6 +1,5 @@
-// The code that a piece is compiled as. All of a session lives in namespace `session`. What is declared again goes into
-// a namespace nested in the one before, where it hides the older meaning from later inputs and leaves it to those that
-// use it already:
+// Generates the code for a piece. A session's names are in namespace `session`. A redeclaration goes into a nested
+// namespace, where it hides the older meaning from later inputs but not from existing code:
 //
 //   namespace session { int f() { return 1; }  int g() { return f(); } }
 //   namespace session::s1 { int f() { return 2; } }
@@ -13,7 +12,7 @@
 
 namespace panto::repl {
 
-// Where pieces come from, for the compiler's messages and for those of panto::Error: "input 3", or a file's name.
+// The source of pieces, for messages: "input 3" or a file's name.
 struct Origin {
   std::string name;
   int line = 1;
@@ -21,38 +20,38 @@ struct Origin {
 
 class CodeWriter {
  public:
-  // Counts from 0: every piece has functions of its own.
+  // `serial` counts pieces from 0; it makes the names of a piece's functions unique.
   CodeWriter(int serial, std::string scope, Origin origin)
       : serial_(serial), scope_(std::move(scope)), origin_(std::move(origin)) {}
 
-  // Declarations that stand in front of what is run: names of values that were shown.
+  // Sets declarations to put in front of the code: names of shown values.
   CodeWriter& with(std::string results) {
     results_ = std::move(results);
     return *this;
   }
   int serial() const { return serial_; }
-  // Declares `name` as a reference to what piece `serial` showed.
+  // Returns a declaration of `name` as a reference to the value that piece `serial` showed.
   static std::string result(const std::string& name, int serial, const char* specifier);
 
-  // Runs the piece; with `show`, an expression whose value is handed over.
+  // Code that runs the piece; with `show`, an expression whose value is shown.
   std::string run(const Piece& piece, bool show) const;
-  // Runs what makes the variable's object and keeps it.
+  // Code that makes the variable's object and keeps it.
   std::string make(const Piece& piece, const Declaration& variable) const;
-  // Gives the kept object its name, in namespace `scope`.
+  // Code that declares the kept object's name in namespace `scope`.
   std::string bind(const Declaration& variable, const std::string& scope) const;
-  // As it stands. `outside`: at file scope, as directives and specializations of std's templates are.
+  // The piece as written. `outside`: at file scope, for directives and specializations of std templates.
   std::string plain(const Piece& piece, bool outside) const;
-  // The same without running initializers: only good for finding errors.
+  // The same without running initializers, to find errors.
   std::string inside_function(const Piece& piece) const;
-  // Compiles where the piece, which declares a `const`, is a constant expression.
+  // Code that compiles only if the piece, which declares a `const`, is a constant expression.
   std::string constant(const Piece& piece) const;
-  // Measures an expression.
+  // Code that measures an expression.
   std::string timed(const Piece& piece) const;
-  // Shows the type of an expression instead of its value, without computing it.
+  // Code that shows the type of an expression without evaluating it.
   std::string typed(const Piece& piece) const;
 
  private:
-  // `text` on a line of its own that the compiler believes to be the origin's.
+  // Puts `text` on its own line after a #line directive that names the origin.
   std::string at_origin(const Piece& piece, const std::string& text, size_t offset) const;
   std::string in_scope(const std::string& code) const;
   std::string entered(const std::string& body) const;

@@ -42,7 +42,7 @@ class Painter {
     }
     done_ = end;
   }
-  // What lies between tokens is blank, or a comment.
+  // Between tokens there are only blanks and comments.
   void paint_gap(size_t end) {
     const bool blank = text_.find_first_not_of(" \t\n\\", done_) >= end;
     paint_until(end, blank ? std::string_view() : kComment);

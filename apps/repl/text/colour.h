@@ -6,8 +6,8 @@
 
 namespace panto::repl {
 
-// `line` with the terminal's sequences for colours (ECMA-48, SGR) in it: the same characters otherwise. `before` is
-// what stands in the lines above: a comment or a raw string may begin there.
+// Returns `line` with escape sequences for colours (ECMA-48, SGR), otherwise unchanged. `before` is the text of the
+// lines above, in which a comment or a raw string may begin.
 std::string coloured(std::string_view before, std::string_view line);
 
 }  // namespace panto::repl

@@ -29,14 +29,14 @@ std::optional<Message> read_message(const std::string& line) {
 std::string without_own_names(const std::string& text) {
   static const std::regex kScope(R"(session::(s\d+::)*)");
   static const std::regex kString("(basic_string<char>|std::__cxx11::string)");
-  // A name in a namespace that the session gave up.
+  // A suggestion from a namespace that the session abandoned.
   static const std::regex kAbandoned(R"(; did you mean '(s\d+::)+\w+'\?)");
   const std::string plain = std::regex_replace(std::regex_replace(text, kScope, ""), kString, "string");
   static const std::regex kResult(R"(\bOut_(\d+)_)");
   return std::regex_replace(std::regex_replace(plain, kAbandoned, ""), kResult, "Out[$1]");
 }
 
-// Without the `return` that the session puts in front of an input, unless the line has one of its own.
+// Removes mentions of the `return` that the session adds to an input, unless the line has its own.
 std::string without_own_return(const std::string& text, const std::string& line) {
   if (line.find("return") != std::string::npos) return text;
   static const std::regex kStatement("after return statement"), kValue("returned value of type ('[^']*')"),
@@ -45,8 +45,8 @@ std::string without_own_return(const std::string& text, const std::string& line)
                             kResult, "$1");
 }
 
-// Symbols that the linker in the interpreter missed: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol '_Z1fi'
-// unresolved".
+// Returns the symbols that the interpreter's linker did not find: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol
+// '_Z1fi' unresolved".
 std::string missing_symbols(const std::string& messages) {
   static const std::regex kSymbol(R"((?:symbol '|not found: \[ |found: \[ [^\]]*, )(_Z\w+))");
   std::string names;
@@ -58,7 +58,7 @@ std::string missing_symbols(const std::string& messages) {
   return names;
 }
 
-// cling colours what it says wherever the session has a terminal, whatever it is told.
+// cling colours its messages whenever the session has a terminal; no option prevents it.
 std::string without_colours(const std::string& text) {
   static const std::regex kSequence("\x1b\\[[0-9;]*m");
   return std::regex_replace(text, kSequence, "");
@@ -111,7 +111,7 @@ std::string readable(const std::string& said, std::string_view origin,
     } else {
       const bool known =
           shown.file != "session" && !shown.file.starts_with("input_line_") && !shown.file.starts_with("<<<");
-      // About what was made of the input: the fault is one that was named already.
+      // An error in generated code only repeats one that was already reported.
       if (!known && !errors.empty()) continue;
       errors.push_back(fmt::format("{}error: {}",
                                    known ? fmt::format("{}:{}: ", base_name(shown.file), shown.line) : "",
@@ -129,7 +129,7 @@ std::string readable(const std::string& said, std::string_view origin,
   if (messages.find("Failed to materialize") != std::string::npos) {
     return "error: expected definitions of all that is used, got a function or variable that is only declared";
   }
-  // Something that is no compiler's message.
+  // Not in the format of a compiler's message.
   text = without_own_names(messages.substr(0, messages.find_last_not_of(" \n") + 1));
   return text.empty() ? "error: the compiler gave up without a message" : text;
 }

@@ -1,4 +1,4 @@
-// What a compiler said, as the person who typed the input wants to read it.
+// Makes compiler messages readable for the person who typed the input.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,8 @@
 
 namespace panto::repl {
 
-// `origin` is what #line calls the input; `source_line` gives its lines by number ("" if there is none). The first
-// errors are kept, with the line each is about; what lies in headers is named briefly, and names that the session made
-// up are left out.
+// `origin` is the input's name in #line; `source_line` returns its lines by number ("" if there is none). Keeps the
+// first errors with their source lines, shortens errors in headers, and removes names that the session made up.
 std::string readable(const std::string& said, std::string_view origin,
                      const std::function<std::string(int)>& source_line);
 

@@ -15,7 +15,7 @@
 namespace panto::repl {
 namespace {
 
-// One of the errors that a message has.
+// One error of a message.
 struct Fault {
   std::string message, source;
   size_t caret = std::string::npos;  // in source
@@ -47,7 +47,7 @@ std::vector<Fault> faults_of(const std::string& shown) {
   return faults;
 }
 
-// The names of the calls whose parentheses are around the token, from the inside out.
+// Returns the names of the calls that enclose the token, innermost first.
 std::vector<Chain> calls_around(const std::vector<Token>& list, size_t at) {
   std::vector<Chain> calls;
   for (size_t i = std::min(at, list.size()); i-- > 0;) {
@@ -57,7 +57,7 @@ std::vector<Chain> calls_around(const std::vector<Token>& list, size_t at) {
   return calls;
 }
 
-// What is under the caret: "**" also where it is under the second mark.
+// Returns the operator under the caret: "**" even if the caret is under its second character.
 std::string operator_at(const Fault& f) {
   if (f.caret >= f.source.size()) return "";
   static constexpr const char* kMarks = "=!%&|+-*/<@~^";
@@ -68,7 +68,7 @@ std::string operator_at(const Fault& f) {
 
 std::string last_name(const std::string& chain) { return chain.substr(chain.rfind('.') + 1); }
 
-// Of a name that another library has: what the page says; the same name where it is one of ours.
+// Hint for another library's name: the entry of docs/names.md, else our own name if it is the same.
 std::string foreign_name(const std::string& chain, const std::string& line) {
   if (std::string ours = written_here(chain, line); !ours.empty()) return ours;
   const std::string name = last_name(chain);
@@ -77,7 +77,7 @@ std::string foreign_name(const std::string& chain, const std::string& line) {
   return "names have no prefix here; `:help NAME` says what there is";
 }
 
-// By the name that the compiler does not know, or cannot call.
+// Hint from the name that the compiler does not know or cannot call.
 std::string by_name(const Fault& f) {
   static const std::regex kUnknown("(?:undeclared identifier|no type named|unknown type name) '(\\w+)'");
   static const std::regex kMember("no member named '(\\w+)' in '");
@@ -96,7 +96,7 @@ std::string by_name(const Fault& f) {
         if (std::string ours = written_here(call.text, f.source); !ours.empty()) return ours;
       }
     }
-    // `CategoricalCrossentropy(True)`: what is around it is not known either.
+    // `CategoricalCrossentropy(True)`: the enclosing call is unknown too.
     for (const Chain& call : calls_around(f.list, f.at)) {
       const std::string callee = last_name(call.text);
       const bool known = call.text != callee || !op_call(callee).empty() || !header_help(callee).empty();
@@ -138,7 +138,7 @@ std::string by_type(const Fault& f, const std::string& shown) {
     return f.says("Variable'") ? "Variable v(x, \"v\");" : "x.item<float>()";
   }
   if (f.says("call to 'tensor' is ambiguous")) return "numbers of one type: tensor({1.f, 2.5f})";
-  if (f.says("decompose")) {  // a vector does not say how many it has
+  if (f.says("decompose")) {  // a vector's size is not known at compile time
     return f.source.find(".run(") != std::string::npos
                ? "session.run<2>(...), with the number of fetches, can be taken apart"
                : "what has a fixed number of parts can be taken apart: a pair, an array; of a vector v take v[0], v[1]";
@@ -166,7 +166,7 @@ std::string by_sign(const Fault& f) {
   return sign == "*" ? "" : written_here(sign, f.source);
 }
 
-// What stands in a call of a name that is ours in another way: `x.transpose(1, 0)`, `x.to("cuda")`.
+// Hint for a call that we write differently although the name exists here: `x.transpose(1, 0)`, `x.to("cuda")`.
 std::string by_call(const Fault& f) {
   if (f.says("undeclared identifier") || f.says("expected ") || f.says("no member named")) return "";
   for (const Chain& call : calls_around(f.list, f.at)) {
@@ -175,7 +175,7 @@ std::string by_call(const Fault& f) {
   return "";
 }
 
-// Of a line that is not C++ at all.
+// Hint for a line that is not C++ at all.
 std::string by_syntax(const Fault& f) {
   if (f.list.empty()) return "";
   if (std::string index = python_index(f.source); !index.empty()) return index;
@@ -193,7 +193,7 @@ std::string by_syntax(const Fault& f) {
   return "";
 }
 
-// Whether a hint is about a word of the language alone, as what stands for `False`: any other one says more.
+// Returns true if a hint is only about a keyword, such as the one for `False`; any other hint is more useful.
 bool about_a_word(const std::string& text) {
   const std::vector<Token> list = scan(text).list;
   return !list.empty() && is_keyword(list[0]) && (list.size() == 1 || list[1].is(";"));

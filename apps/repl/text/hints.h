@@ -1,12 +1,12 @@
-// What helps somebody who types what NumPy, PyTorch or TensorFlow call it: the compiler's message gets a line that says
-// what is written here. Names come from docs/names.md (names.h); what a table cannot say is here.
+// Hints for names from NumPy, PyTorch or TensorFlow: adds a line to the compiler's message with our equivalent. Names
+// come from docs/names.md (names.h); this file has what a table cannot express.
 #pragma once
 
 #include <string>
 
 namespace panto::repl {
 
-// A compiler's message as the session shows it, with a line "hint: ..." where there is something to say.
+// Returns a compiler's message, with an added line "hint: ..." if there is a hint.
 std::string with_hint(const std::string& shown);
 
 }  // namespace panto::repl

@@ -10,7 +10,7 @@
 namespace panto::repl {
 namespace {
 
-// The words and marks of a line, without numbers and strings.
+// Returns the words and marks of a line, without numbers and strings.
 std::set<std::string> words_of(const std::vector<Token>& list) {
   std::set<std::string> words;
   for (const Token& t : list) {
@@ -25,11 +25,11 @@ struct Entry {
 };
 
 struct Names {
-  // By the name that a row is about, and by others that occur in it.
+  // Rows by the name that they are about, and by other names that occur in them.
   std::map<std::string, std::vector<Entry>, std::less<>> first, further;
 };
 
-// "tf.train.AdamOptimizer", "train.AdamOptimizer", "AdamOptimizer".
+// Returns "tf.train.AdamOptimizer", "train.AdamOptimizer", "AdamOptimizer" for the first.
 std::vector<std::string_view> ends_of(std::string_view chain) {
   std::vector<std::string_view> ends{chain};
   for (size_t point = chain.find('.'); point != std::string_view::npos; point = chain.find('.')) {
@@ -39,7 +39,7 @@ std::vector<std::string_view> ends_of(std::string_view chain) {
   return ends;
 }
 
-// "@" of `a @ b`, "**" of `a ** 2`, "~" of `~m`.
+// Returns "@" for `a @ b`, "**" for `a ** 2`, "~" for `~m`.
 std::string operator_of(const std::vector<Token>& list) {
   size_t i = !list.empty() && list[0].is_name() ? 1 : 0;
   std::string sign;
@@ -51,11 +51,11 @@ void add_row(Names& names, const NameRow& row) {
   const std::vector<Token> list = scan(row.theirs).list;
   const Entry entry{&row, words_of(list)};
   if (const std::string sign = operator_of(list); !sign.empty()) names.first[sign].push_back(entry);
-  bool first = python_index(row.theirs).empty();  // an index is read as such
+  bool first = python_index(row.theirs).empty();  // a row about an index is found by the index
   for (const Chain& chain : chains(list)) {
     const bool given = chain.end < list.size() && list[chain.end].is("=");  // `f = ...`, `axis=1`
     const bool one_name = chain.text.find('.') == std::string::npos;
-    if (one_name && chain.text.size() == 1) continue;  // the reader's own
+    if (one_name && chain.text.size() == 1) continue;  // a placeholder
     const bool about = first && !(given && one_name);
     for (const std::string_view name : ends_of(chain.text)) {
       (about ? names.first : names.further)[std::string(name)].push_back(entry);
@@ -73,7 +73,7 @@ const Names& names() {
   return made;
 }
 
-// Of the rows those that are most like the line: they share the most words with it, and have the fewest others.
+// Returns the rows most similar to the line: with the most shared words, then the fewest other words.
 std::string nearest(const std::vector<Entry>& entries, std::string_view line) {
   constexpr size_t kMost = 2;
   const std::set<std::string> words = words_of(scan(line).list);

@@ -13,7 +13,7 @@ bool one_of(const Token& t, const std::array<std::string_view, N>& words) {
   return t.kind != Token::Kind::kText && std::ranges::find(words, t.text) != words.end();
 }
 
-// A line that ends with one of these goes on.
+// A line that ends with one of these continues on the next line.
 bool goes_on_after(const Token& t) {
   static constexpr std::array<std::string_view, 45> kWords = {
       "+",  "-",      "*",   "/",    "%",     "=",        "==",       "!=",   "<=", ">=",  "<=>", "&&",
@@ -23,7 +23,8 @@ bool goes_on_after(const Token& t) {
   return one_of(t, kWords);
 }
 
-// A line that begins with one of these goes on with the one before. Not those that may begin a statement: * & - ( [ {.
+// A line that begins with one of these continues the previous line. Marks that may begin a statement are not included:
+// * & - ( [ {.
 bool goes_on_with(const Token& t) {
   static constexpr std::array<std::string_view, 30> kWords = {
       "<<", ">>", ".", "->", "?",  ":",  "||", "&&", "=", "==", "!=", "<=", ">=", "+",   "/",
@@ -64,9 +65,8 @@ class Cutter {
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  // ":help", but neither "::f()" nor the ": b" of a condition; and what is typed at other prompts: "!ls", "%timeit
-  // f()",
-  // "?matmul", "matmul?".
+  // True for ":help", but not for "::f()" or the ": b" of a condition; and for commands of other prompts: "!ls",
+  // "%timeit f()", "?matmul", "matmul?".
   bool command_at(size_t at) const {
     const char next = at + 1 < text_.size() ? text_[at + 1] : '\0';
     const std::string_view line = text_.substr(at, std::min(text_.find('\n', at), text_.size()) - at);
@@ -85,7 +85,7 @@ class Cutter {
     return !help_topic(line).empty();
   }
 
-  // A line that is a command, where a piece may begin.
+  // Takes a command line at the beginning of a piece.
   bool command() {
     const size_t begin = text_.find_first_not_of(" \t\n\r", at_);
     if (begin == std::string::npos) {
@@ -111,7 +111,7 @@ class Cutter {
     if (begin < end) pieces_.list.push_back(std::move(p));
   }
 
-  // The pieces of what is left, up to a command or what is incomplete.
+  // Cuts the remaining text into pieces, up to a command or an incomplete piece.
   void code() {
     const size_t base = at_;
     const Tokens scanned = scan(text_.substr(base));
@@ -146,7 +146,7 @@ class Cutter {
     at_ = pieces_.used = text_.size();
   }
 
-  // Adds the piece that begins there; the token after it, or kNone if it does not end.
+  // Adds the piece that begins there. Returns the token after it, or kNone if it is incomplete.
   size_t piece(size_t begin) {
     const Token& head = list_[begin];
     if (head.kind == Token::Kind::kDirective) return directive(begin);
@@ -166,7 +166,7 @@ class Cutter {
     kind_ = kind;
     if (end == kNone) return kNone;
     if (end == list_.size() && open_) return kNone;
-    // Of a declaration that lacks its semicolon, as of a class at a line's end, the compiler gets one.
+    // A declaration may lack its semicolon, as a class at the end of a line; the generated code adds one.
     const bool semicolon = list_[end - 1].is(";");
     if (!(end - begin == 1 && semicolon)) add(kind, list_[begin].offset, list_[end - 1].end(), semicolon);
     at_ = pieces_.used = list_[end - 1].end();
@@ -197,7 +197,7 @@ class Cutter {
     return end == list_.size() ? kNone : end + 1;
   }
 
-  // A statement inside another one; the token after it.
+  // Skips a nested statement; returns the token after it.
   size_t statement(size_t i) {
     if (i >= list_.size()) return kNone;
     const Token& t = list_[i];
@@ -240,7 +240,7 @@ class Cutter {
     return kNone;
   }
 
-  // Class, template, using and the like; the token after it.
+  // Skips a class, template, using etc.; returns the token after it.
   size_t declaration(size_t begin) {
     size_t i = begin;
     bool braces_end = list_[begin].is("namespace") || list_[begin].is("extern") || list_[begin].is("inline");
@@ -265,7 +265,7 @@ class Cutter {
         i = closing(list_, i);
         if (i == list_.size()) return kNone;
         if (braces_end) return i + 1 < list_.size() && list_[i + 1].is(";") ? i + 2 : i + 1;
-        // `struct A { ... }` and a new line: it wants no variable.
+        // `struct A { ... }` followed by a new line declares no variable.
         if (type && (i + 1 == list_.size() || list_[i + 1].first)) return i + 1;
       }
     }
@@ -312,7 +312,7 @@ class Cutter {
     return semicolon ? end + 1 : end;
   }
 
-  // `Tensor f(const Tensor& x) const -> T` and the like before the token `end`: a type, a name and parameters.
+  // Returns true for a function head before the token `end`, like `Tensor f(const Tensor& x) const -> T`.
   bool function_head(size_t begin, size_t end) const {
     size_t i = begin;
     while (i < end && !list_[i].is("(")) {
@@ -351,7 +351,7 @@ class Cutter {
     return true;
   }
 
-  // Whether the first brackets hold nothing or what looks like `int x`, `const Tensor& x`.
+  // Returns true if the first parentheses are empty or contain parameters like `int x`, `const Tensor& x`.
   bool has_parameters(size_t begin) const {
     size_t i = begin;
     while (i < list_.size() && !list_[i].is("(")) ++i;
@@ -369,7 +369,7 @@ class Cutter {
   size_t at_ = 0;
   std::vector<Token> list_;
   bool open_ = false;
-  Piece::Kind kind_ = Piece::Kind::kSimple;  // of the piece being looked for
+  Piece::Kind kind_ = Piece::Kind::kSimple;  // of the current piece
   Pieces pieces_;
 };
 

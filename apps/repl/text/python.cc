@@ -13,7 +13,7 @@ bool one_of(const Token& t, const std::array<std::string_view, N>& words) {
   return t.is_name() && std::ranges::find(words, t.text) != words.end();
 }
 
-// The bracket of an index: it stands behind a value. Captures, `auto [a, b]` and attributes do not.
+// Returns true for the bracket of an index, which follows a value, unlike captures, `auto [a, b]` and attributes.
 bool is_index(const Words& list, size_t at) {
   if (at == 0 || !list[at].is("[")) return false;
   const Token& before = list[at - 1];
@@ -23,7 +23,7 @@ bool is_index(const Words& list, size_t at) {
          !one_of(before, kNoValues);
 }
 
-// One of what commas part between brackets.
+// A comma-separated part between brackets.
 struct Part {
   size_t begin, end;  // tokens
 };
@@ -65,7 +65,7 @@ class Index {
   std::string_view between(size_t begin, size_t end) const {
     return begin < end ? text_.substr(list_[begin].offset, list_[end - 1].end() - list_[begin].offset) : "";
   }
-  // `::` of two colons, and not of std::x.
+  // True for a `::` that means two colons, not for that of std::x.
   bool two_colons(size_t i, const Part& p) const {
     return list_[i].is("::") && !(i > p.begin && list_[i - 1].is_name() && i + 1 < p.end && list_[i + 1].is_name());
   }
@@ -112,7 +112,7 @@ class Index {
     return std::string(between(p.begin, p.end));
   }
 
-  // What the index is of.
+  // Returns the indexed expression.
   std::string_view receiver() const {
     size_t begin = open_;
     while (begin > 0) {
@@ -136,7 +136,7 @@ class Index {
   std::vector<Part> parts_;
 };
 
-// Calls f(index) for each, up to the first that f returns true of.
+// Calls f(index) for each index until f returns true.
 template <class F>
 void for_each_index(std::string_view text, F f) {
   const Words list = scan(text).list;
@@ -169,7 +169,7 @@ size_t after_python_line(const Words& list, size_t begin) {
     const bool ours = next.is("constexpr") || next.is("consteval") || next.is("!") || next.is("co_await");
     return ours ? begin : end;
   }
-  // `if (a):` is one, `for (auto x :` goes on in the next line.
+  // `if (a):` is Python; `for (auto x :` is C++ that continues on the next line.
   const bool whole = block && closing(list, begin + 1) == end - 2;
   return whole ? end : begin;
 }

@@ -1,4 +1,4 @@
-// Lines of Python that are typed by habit: where one ends, though C++ would read on, and indices as Python has them.
+// Recognizes Python typed by habit: where such a line ends, although C++ would read on, and Python's indices.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace panto::repl {
 
-// The token after the line that begins at `begin`, if that is one of Python's: `for i in range(3):`, `def f(x):`,
-// `class Net(nn.Module):`, `import numpy as np`. Otherwise `begin`.
+// If the line that begins at `begin` is Python (`for i in range(3):`, `def f(x):`, `class Net(nn.Module):`, `import
+// numpy as np`), returns the token after it; otherwise `begin`.
 size_t after_python_line(const std::vector<Token>& list, size_t begin);
 
-// The first index of a text that C++ reads otherwise than Python, or not at all, as it is written here:
-// "x(Slice(0, 2), -1)" of `x[0:2, -1]`, "x(0, -1)" of `x[0, -1]`. "" where there is none.
+// Returns our form of the first index that C++ reads differently from Python or not at all: "x(Slice(0, 2), -1)" for
+// `x[0:2, -1]`, "x(0, -1)" for `x[0, -1]`. "" if there is none.
 std::string python_index(std::string_view text);
-// Whether there are several numbers between brackets, of which C++ takes the last: `x[0, -1]`.
+// Returns true for an index with several numbers, of which C++ would take the last: `x[0, -1]`.
 bool has_several_indices(std::string_view text);
 
 }  // namespace panto::repl

@@ -11,7 +11,7 @@ namespace {
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
 bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Whether a name is one of these words, each between blanks.
+// Returns true if the name is one of `words`, which are separated, preceded and followed by blanks.
 bool one_of(const Token& t, std::string_view words) {
   if (!t.is_name()) return false;
   for (size_t at = 0; (at = words.find(t.text, at)) != std::string_view::npos; at += t.text.size()) {
@@ -122,7 +122,7 @@ class Scanner {
     add(Token::Kind::kNumber, end);
   }
 
-  // Ends at the quote, or, unterminated, at the end of the line: the compiler says so.
+  // Ends at the quote or, if unterminated, at the end of the line; the compiler reports it.
   void literal(size_t quote) {
     size_t end = quote + 1;
     while (end < text_.size() && text_[end] != text_[quote] && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;

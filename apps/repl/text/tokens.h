@@ -1,5 +1,5 @@
-// Tokens of C++, as far as the session needs them: to find where an input ends and what it declares. Which program the
-// tokens make is the compiler's business.
+// C++ tokens, as far as the session needs them: to find where an input ends and what it declares. The compiler does the
+// real parsing.
 #pragma once
 
 #include <string_view>
@@ -13,12 +13,12 @@ struct Token {
     kNumber,
     kText,       // string and character literals
     kMark,       // operators and punctuation
-    kDirective,  // a whole line that begins with #, and the lines it goes on in
+    kDirective,  // a whole line that begins with #, and its continuation lines
   };
   Kind kind = Kind::kMark;
-  std::string_view text;  // borrows from what was scanned
-  size_t offset = 0;      // where it begins there
-  bool first = false;     // on its line
+  std::string_view text;  // points into the scanned text
+  size_t offset = 0;      // offset in the scanned text
+  bool first = false;     // the first one on its line
 
   size_t end() const { return offset + text.size(); }
   bool is(std::string_view what) const { return text == what && kind != Kind::kText; }
@@ -32,15 +32,15 @@ struct Tokens {
 
 Tokens scan(std::string_view text);
 
-// Words of the language, by what they can be where something is declared.
-bool is_keyword(const Token& token);       // begins no type: `return`, `sizeof`, `this`
+// Classes of keywords in declarations.
+bool is_keyword(const Token& token);       // cannot begin a type: `return`, `sizeof`, `this`
 bool is_builtin_type(const Token& token);  // `int`, `unsigned`
 bool is_specifier(const Token& token);     // `const`, `static`
 
-// The bracket that closes the one at `begin`; list.size() if there is none.
+// Returns the bracket that closes the one at `begin`; list.size() if there is none.
 size_t closing(const std::vector<Token>& list, size_t begin);
-// The `>` that closes the `<` at `begin`, if what is between can be template arguments; list.size() otherwise. A `>>`
-// counts as two: the position of the one that closes is returned.
+// Returns the `>` that closes the `<` at `begin`, if the tokens between can be template arguments; else list.size(). A
+// `>>` counts as two.
 size_t closing_angle(const std::vector<Token>& list, size_t begin, size_t limit);
 
 }  // namespace panto::repl

@@ -9,7 +9,7 @@ using Words = std::vector<Token>;
 
 // The head of a declaration of variables: specifiers, type, and where the (first) name is.
 struct Head {
-  bool specifiers = false;  // others than static and const
+  bool specifiers = false;  // other than static and const
   bool constant = false;    // const in front of the type
   size_t type = 0, type_end = 0;
   bool pointer = false, reference = false;
@@ -62,12 +62,12 @@ std::optional<Head> read_head(const Words& words) {
   if (i >= words.size()) return std::nullopt;
   if (words[i].is("[") && head.is_auto) return head;
   if (!words[i].is_name() || is_keyword(words[i]) || is_specifier(words[i])) return std::nullopt;
-  if (i + 1 == words.size() && head.reference) return std::nullopt;  // `a && b`: a reference is given what it refers to
+  if (i + 1 == words.size() && head.reference) return std::nullopt;  // `a && b`: a reference needs an initializer
   if (i + 1 < words.size()) {
     const Token& next = words[i + 1];
     const bool begins = next.is("=") || next.is("(") || next.is("{") || next.is(",") || next.is("[");
     if (!begins) return std::nullopt;
-    // `a * b(c)`, `a & b[0]` are products and the like, unless a is `int` or a constant is declared.
+    // `a * b(c)`, `a & b[0]` are expressions, unless a is a built-in type or a const is declared.
     const bool expression = (head.pointer || head.reference) && !head.specifiers && !head.constant &&
                             !is_builtin_type(words[head.type]) && !words[head.type].is("auto") && !next.is("=") &&
                             !next.is("{");
@@ -80,7 +80,7 @@ std::string between(std::string_view text, size_t begin, size_t end) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// Outside of brackets.
+// Returns true if there is a comma outside brackets.
 bool has_comma(const Words& words, size_t begin) {
   for (size_t k = begin; k < words.size(); ++k) {
     if (words[k].is("(") || words[k].is("[") || words[k].is("{")) k = closing(words, k);
@@ -192,7 +192,7 @@ std::vector<std::string> declared_names(const Piece& piece) {
   if (piece.kind == Piece::Kind::kSimple) {
     const auto head = read_head(words);
     if (!head) return names;
-    // Every name before an initializer or a comma, at depth 0.
+    // Takes each name before an initializer or a comma, outside brackets.
     for (size_t i = head->name; i < words.size(); ++i) {
       const bool ends = i + 1 == words.size() || words[i + 1].is("=") || words[i + 1].is(",") || words[i + 1].is("[") ||
                         words[i + 1].is("(") || words[i + 1].is("{");
@@ -214,7 +214,7 @@ std::vector<std::string> declared_names(const Piece& piece) {
       i = closing_angle(words, i + 1, words.size());
       continue;
     }
-    if (t.is("namespace") || t.is("static_assert")) return names;  // may be opened again
+    if (t.is("namespace") || t.is("static_assert")) return names;  // may be repeated
     if (t.is("class") || t.is("struct") || t.is("union") || t.is("enum") || t.is("concept") || t.is("using")) {
       size_t k = i + 1;
       while (k < words.size() && (words[k].is("class") || words[k].is("struct") || words[k].is("namespace"))) {
@@ -239,7 +239,7 @@ std::string open_captures(const std::string& text, const std::vector<std::string
   for (size_t i = 0; i < words.size(); ++i) {
     if (!words[i].is("[")) continue;
     const size_t end = closing(words, i);
-    // Captures stand where an expression begins; an index stands behind one.
+    // A capture list begins an expression; an index follows one.
     const bool index = i > 0 && ((words[i - 1].is_name() && !words[i - 1].is("return")) || words[i - 1].is(")") ||
                                  words[i - 1].is("]") || words[i - 1].kind == Token::Kind::kText);
     const bool attribute = i + 1 < words.size() && words[i + 1].is("[");

@@ -1,27 +1,27 @@
-// A contestant of `./dev bench peers`: a program that does the suite's workloads with one library. It answers on
-// standard output what race.py asks on standard input, a line for a line:
+// A contestant of `./dev bench peers`: a program that runs the suite's workloads with one library. race.py writes
+// requests to its standard input, and it answers each with one line on standard output:
 //
-//   prepare WORK MODE INPUT...   "ready PART ; PART...", what its output is; or "none"
-//   measure SECONDS              "times T...", seconds a run, each of a batch that is long enough for the clock
-//   turns SECONDS MODE           "ratios R...": what the same in another mode takes, by what was prepared; a batch of
-//                                each in turns, so that a machine that becomes slower is slow for both; or "none"
+//   prepare WORK MODE INPUT...   "ready PART ; PART...", which describes the output; or "none"
+//   measure SECONDS              "times T...": seconds per run, one for each batch of runs
+//   turns SECONDS MODE           "ratios R...": time in another mode divided by that of the prepared one; batches of
+//                                both alternate, so that a machine that becomes slower is slow for both; or "none"
 //
-// A PART is one of the arrays of an output: COUNT MEAN MAGNITUDE WEIGHTED VALUE..., of its elements how many there are,
-// their mean, the mean of their magnitudes, a mean with weights, and, of a few thousand places, the elements there.
+// A PART describes one array of the output: COUNT MEAN MAGNITUDE WEIGHTED VALUE... These are the number of elements,
+// their mean, the mean of their magnitudes, a weighted mean, and the elements at a few thousand places.
 //
 // An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
-// further :FORM says what they are, or what the dimensions are, for libraries that want them in another order:
+// further :FORM says what the numbers are, or what the dimensions mean, for libraries with another order:
 //
 //   nhwc nchw ndhwc           of images and volumes; hwio hwio_nchw depthwise dhwio: of the filters that go with them
 //   complex                   the last dimension is a real and an imaginary part
 //   symmetric definite        matrices M made (M + M') / 2, or M M' / n + 1
-//   sorted bool text          of classes: in order; 0 or not; "item 17" for 17
-//   entries                   of classes: COUNT places in a matrix of N rows and columns, the rows in order
+//   sorted bool text          for classes: sorted; zero or not; "item 17" for 17
+//   entries                   for classes: COUNT places in an N x N matrix, sorted by row
 //
-// After that :DTYPE says in which type they are held, where that is not float32: bfloat16 and float16, rounded; quint8,
-// their integer part, in the range from 0 to 255 (int8 or uint8 where a library has no quantized numbers).
+// After that :DTYPE gives the type if it is not float32: bfloat16 and float16, rounded; quint8, the integer part, with
+// the range 0 to 255 (int8 or uint8 in a library without quantized types).
 //
-// No library is included here: every contestant is compiled by itself against its own.
+// This header includes no library: each contestant is compiled against its own.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,9 @@
 
 namespace peers {
 
-// The suite's numbers, in [0, 1) and the same in every language: of the generator SplitMix64 (Steele, Lea and Flood
-// 2014), the one after `i` others from a place that is the seed's. Weights of deep networks must not be regular.
+// The suite's numbers, in [0, 1) and the same in every language: number `i` of the generator SplitMix64 (Steele, Lea
+// and Flood 2014), started at a place that depends on the seed. Random, as weights of deep networks must not be
+// regular.
 inline double number(int64_t i, int seed) {
   uint64_t z = ((static_cast<uint64_t>(seed) << 40) + static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,18 +56,18 @@ inline double number(int64_t i, int seed) {
 struct Input {
   std::vector<int64_t> shape;
   std::vector<float> floats;
-  std::vector<int32_t> classes;  // in place of floats
+  std::vector<int32_t> classes;  // instead of floats
   std::vector<std::string> texts() const {
     std::vector<std::string> result;
     for (const int32_t c : classes) result.push_back("item " + std::to_string(c));
     return result;
   }
-  std::string text;   // as it was asked for
-  std::string form;   // what it is, or its layout; "" where there is nothing to say
-  std::string dtype;  // "" of float32, and of classes
+  std::string text;   // as in the request
+  std::string form;   // the FORM; "" if there is none
+  std::string dtype;  // "" for float32 and for classes
 };
 
-// Of each n x n matrix M of `floats` (M + M') / 2, or M M' / n + 1.
+// Replaces each n x n matrix M of `floats` by (M + M') / 2, or by M M' / n + 1 if `definite`.
 inline void make_symmetric(std::vector<float>& floats, int64_t n, bool definite) {
   const auto size = static_cast<size_t>(n);
   for (size_t first = 0; first < floats.size(); first += size * size) {
@@ -124,12 +125,12 @@ inline Input input(const std::string& text, int seed) {
   return result;
 }
 
-// The arrays that a run gives.
+// The arrays that a run returns.
 using Parts = std::vector<std::vector<float>>;
 
 struct Workload {
-  std::function<Parts()> output;      // of one run
-  std::function<void(int64_t)> runs;  // so many, the last one over when it returns
+  std::function<Parts()> output;      // runs once and returns the output
+  std::function<void(int64_t)> runs;  // runs n times; the last run is complete when it returns
 };
 
 // Tells the compiler that `value` is used.
@@ -145,7 +146,7 @@ inline Parts parts(std::vector<float> one) {
 }
 inline Parts parts(Parts several) { return several; }
 
-// Of each of several results what `host` makes of it.
+// Applies `host` to each result.
 template <class T, class Host>
 Parts each(const std::vector<T>& results, const Host& host) {
   Parts all;
@@ -153,8 +154,8 @@ Parts each(const std::vector<T>& results, const Host& host) {
   return all;
 }
 
-// What three steps of training give: their losses, then by how much each parameter changed in the first (later ones
-// make rounding errors large in deep networks). `values()` has the parameters, `step()` gives the loss.
+// Runs three training steps. Returns their losses, then the change of each parameter in the first step (later steps
+// amplify rounding errors in deep networks). `values()` returns the parameters, `step()` the loss.
 template <class Step, class Values>
 Parts three_steps(const Step& step, const Values& values) {
   const Parts before = values();
@@ -170,7 +171,7 @@ Parts three_steps(const Step& step, const Values& values) {
   return result;
 }
 
-// A workload that calls `f`, whose result `host` makes a vector of, or several. The loop is here, so that `f` is
+// A workload that calls `f`; `host` converts its result to one or several vectors. The loop is here so that `f` is
 // inlined into it.
 template <class F, class Host>
 Workload calls(F f, Host host) {
@@ -181,8 +182,8 @@ Workload calls(F f, Host host) {
               }};
 }
 
-// A contestant's works by name. Library::make(MODE, work, inputs) is the workload that does `work`, a function of
-// tensors, in a mode, if the library has it.
+// A contestant's works by name. Library::make(MODE, work, inputs) returns the workload that runs `work`, a function of
+// tensors, in a mode, or nullopt if the library lacks the mode.
 template <class Library>
 class Works {
  public:
@@ -220,9 +221,9 @@ class Works {
   std::map<std::string, std::function<std::optional<Workload>(const std::string&, const std::vector<Input>&)>> makers_;
 };
 
-// What is compared of a work's output, where libraries may differ: of random numbers their moments; of vectors that are
-// unique but for their signs the magnitudes; of different elements, and where each element is among them, the elements
-// that there are.
+// Reduces outputs in which libraries may differ to what is compared: random numbers to their moments, vectors that are
+// unique up to their sign to magnitudes, and the result of unique to its sorted elements and the element at each
+// position.
 inline Parts compared(const std::string& work, Parts output) {
   if (work == "normal") {
     double moments[4] = {};
@@ -247,10 +248,10 @@ inline Parts compared(const std::string& work, Parts output) {
   return output;
 }
 
-// How many elements of an output are compared one by one, in all its parts, and in one at least.
+// How many elements of an output are compared one by one: in all parts together, and at least in each part.
 inline constexpr int64_t kCompared = 4096, kComparedOfPart = 64;
 
-// Places among `count` elements: all, or `n` of them, one in each of as many ranges of the same length, anywhere there.
+// Returns places among `count` elements: all, or `n`, one at random in each of n ranges of equal length.
 inline std::vector<int64_t> places(int64_t count, int64_t n) {
   std::vector<int64_t> result;
   if (count <= n) n = count;
@@ -288,7 +289,7 @@ inline std::string text_of(const Parts& output) {
   return result;
 }
 
-// Seconds since its making.
+// Measures the seconds since its construction.
 class Watch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -304,7 +305,7 @@ inline double batch_of(const Workload& w, int64_t runs) {
   return watch.seconds();
 }
 
-// How many runs are long enough for the clock.
+// Returns how many runs take long enough to be timed.
 inline int64_t runs_of_batch(const Workload& w) {
   constexpr double kBatch = 1e-3;
   int64_t runs = 1;
@@ -312,7 +313,7 @@ inline int64_t runs_of_batch(const Workload& w) {
   return runs;
 }
 
-// Calls batch() as often as fits: at least five times, or what ends within five times as long.
+// Calls batch() for `seconds`; then on until there were five calls, but for at most five times as long.
 template <class Batch>
 void repeat(double seconds, const Batch& batch) {
   const Watch watch;
@@ -322,11 +323,11 @@ void repeat(double seconds, const Batch& batch) {
 inline std::string measure(const Workload& w, double seconds) {
   std::ostringstream out;
   out << "times";
-  // Warm before the length of a batch is chosen: the first runs would make it too short.
+  // Warms up before choosing the batch size: the slow first runs would make it too small.
   for (const Watch warm; warm.seconds() < seconds / 5;) {
     const double once = batch_of(w, 1);
     if (once < 5 * seconds) continue;
-    out << ' ' << once;  // for more there is no time
+    out << ' ' << once;  // no time for more
     return out.str();
   }
   const int64_t runs = runs_of_batch(w);
@@ -349,7 +350,7 @@ inline std::string turns(const Workload& w, const Workload& other, double second
   return out.str();
 }
 
-// `make(WORK, MODE, inputs)` is the workload, or nothing.
+// Serves requests. `make(WORK, MODE, inputs)` returns the workload, or nullopt.
 template <class Make>
 int serve(std::istream& in, std::ostream& out, const Make& make) {
   std::optional<Workload> current;
@@ -364,7 +365,7 @@ int serve(std::istream& in, std::ostream& out, const Make& make) {
         work = what;
         inputs.clear();
         for (std::string text; words >> text;) inputs.push_back(input(text, static_cast<int>(inputs.size()) + 1));
-        current.reset();  // its memory first
+        current.reset();  // frees its memory first
         current = make(work, mode, inputs);
         out << (current ? "ready " + text_of(compared(work, current->output())) : "none") << std::endl;
       } else if (verb == "measure" && current) {

@@ -1,4 +1,4 @@
-// The works of a library of expressions, which are evaluated into a result that exists, as one writes it there.
+// The works of an expression-template library: expressions are evaluated into an existing result, as is usual there.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@ class Expressions {
  public:
   using Matrices = std::vector<Matrix>;
 
-  // `matrix` makes an input; a vector is a row.
+  // `matrix` makes an input; a vector becomes a row.
   explicit Expressions(Matrix (*matrix)(const float* data, size_t rows, size_t columns)) : matrix_(matrix) {}
 
-  // `f(x, y)` computes y of the inputs x.
+  // `f(x, y)` computes y from the inputs x.
   template <class F>
   void add(const std::string& name, F f) {
     add(name, "eager", f);
   }
-  // The same for several ops that the compiler makes one loop of: what others do for a traced function.
+  // The same for several ops that the compiler fuses into one loop, as other libraries do in a traced function.
   template <class F>
   void add_fused(const std::string& name, F f) {
     add(name, "traced", f);

@@ -1,4 +1,4 @@
-// MLX: its C++ API, as it lies in the wheel. lint: allow(built) roster.py compiles it, against what was installed
+// MLX: the C++ API from its wheel. lint: allow(built) roster.py compiles it, against what was installed
 #include <mlx/mlx.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ peers::Parts host(const Arrays& list) {
   return peers::each(list, [](const array& x) { return host(x); });
 }
 
-// Nothing is computed before it is asked for. Here each run is asked for at once, and waited for at the end.
+// MLX is lazy. Here each run is started at once, and all are waited for at the end.
 template <class F>
 peers::Workload calls(F f) {
   return {.output = [f]() mutable { return peers::parts(host(f())); },
@@ -74,7 +74,8 @@ struct Library {
     return calls([g = mx::compile(of_first), first = Arrays{x[0]}] { return g(first)[0]; });
   }
 
-  // What f gives, and the gradient of its sum by the first input. The shape of what it gives is found once, here.
+  // Returns a function that computes f and the gradient of its sum by the first input. Finds the shape of f's result
+  // once, here.
   static Function with_gradient(const Function& f, const Arrays& x) {
     const array seed = mx::ones(f(x)[0].shape());
     return [f, seed](const Arrays& in) {
@@ -127,7 +128,7 @@ array loss_of(const array& logits, const array& labels) {
   return mx::mean(mx::logsumexp(logits, 1) - chosen);
 }
 
-// Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
+// Networks take x, labels and parameters, and return the loss. Parameters here: a weight and a bias for each layer.
 array mlp(const Arrays& in) {
   array h = in[0];
   for (size_t i = 2; i < in.size(); i += 2) {
@@ -137,7 +138,7 @@ array mlp(const Arrays& in) {
   return loss_of(h, in[1]);
 }
 
-// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
+// x [batch, height, width, channels]; parameters: filters and biases of two convolutions, each with a pool, and a dense
 // layer.
 array cnn(const Arrays& in) {
   array h = in[0];
@@ -151,7 +152,8 @@ array cnn(const Arrays& in) {
   return loss_of(dense(mx::flatten(h, 1), in[6], in[7]), in[1]);
 }
 
-// x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
+// x [steps, batch, inputs]; parameters: the cell's [inputs + state, 4 state], then those of a dense layer on the last
+// state.
 array lstm(const Arrays& in) {
   array h = mx::zeros({in[0].shape(1), in[2].shape(1) / 4}), c = h;
   for (const array& x : mx::split(in[0], in[0].shape(0))) {
@@ -181,8 +183,8 @@ array block(const array& x, const Arrays& in, size_t at, const char* mask) {
 
 array transformer(const Arrays& in) { return loss_of(block(in[0], in, 2, ""), in[1]); }
 
-// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
-// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+// GPT-2 (Radford and others 2019). Inputs: the tokens of 8 texts, concatenated, and the tokens to predict. Parameters:
+// word and position embeddings, blocks, and a layer norm. The word embeddings are also the last layer's weights.
 array gpt2(const Arrays& in) {
   const array &words = in[2], &positions = in[3];
   const int tokens = in[0].shape(0), length = positions.shape(0), width = positions.shape(1);
@@ -193,14 +195,14 @@ array gpt2(const Arrays& in) {
   return loss_of(mx::matmul(layer_norm(x, in[at], in[at + 1]), mx::transpose(words)), in[1]);
 }
 
-// The matrix of second derivatives of sum(tanh(x w) u), by v.
+// The Hessian of sum(tanh(x w) u) times v.
 array hessian_by_vector(const Arrays& in) {
   const auto whole = [&in](const Arrays& of) { return Arrays{mx::sum(mx::tanh(of[0] * in[1]) * in[2])}; };
   const auto first = [&whole](const Arrays& of) { return mx::vjp(whole, of, {array(1.0f)}).second; };
   return mx::vjp(first, {in[0]}, {in[3]}).second[0];
 }
 
-// The squared length of the gradient that each example alone gives.
+// The squared norm of each example's own gradient.
 array gradient_norms(const Arrays& in) {
   const Arrays parameters(in.begin() + 2, in.end());
   const std::function<Arrays(const Arrays&)> norm = [&](const Arrays& example) {
@@ -236,8 +238,8 @@ array hessian_matrix(const Arrays& in) {
   return mx::vmap(row, {0}, {0})({mx::eye(static_cast<int>(in[0].size()))})[0];
 }
 
-// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
-// 14 parameters from `at` on.
+// The outputs of the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) for one half of a point; they
+// use the 14 parameters from `at` on.
 struct Update {
   array scale, translation, transformation;
 };
@@ -252,7 +254,7 @@ Update update_of(const Arrays& in, size_t at, const array& a, const array& b, co
           .transformation = mx::tanh(dense(h, p(11), p(12))) * mx::exp(p(13))};
 }
 
-// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
+// The energy of a Gaussian with the variances 100 and 0.1 along the diagonals.
 array energy(const array& x) {
   static const array precision({5.005f, 4.995f, 4.995f, 5.005f}, {2, 2});
   return 0.5f * mx::sum(mx::matmul(x, precision) * x, 1);
@@ -263,7 +265,7 @@ array energy_gradient(const array& x) {
   return mx::vjp(whole, {x}, {mx::ones({x.shape(0)})}).second[0];
 }
 
-// Of ten steps.
+// The encoded times of ten steps.
 const Arrays& times() {
   static const Arrays all = [] {
     Arrays result;
@@ -276,8 +278,8 @@ const Arrays& times() {
   return all;
 }
 
-// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
-// Ten leapfrog steps forward; the loss of section 4, scaled.
+// Inputs: positions and momenta [samples, 2], the logarithm of the step length [1], parameters of the position and of
+// the momentum networks. Ten leapfrog steps forward; the loss of section 4, scaled.
 array l2hmc(const Arrays& in) {
   constexpr int kSteps = 10;
   const array step = mx::exp(in[2]);
@@ -310,7 +312,7 @@ array l2hmc(const Arrays& in) {
   return mx::mean(0.001f / jump - 0.1f * jump);
 }
 
-// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+// The convolution and its gradients by x and the filter; in[2] is the gradient by the output.
 Arrays conv(const Arrays& in) {
   const int padding = in[1].shape(0) / 2;
   const auto forward = [padding](const Arrays& of) {

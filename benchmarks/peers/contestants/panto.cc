@@ -37,7 +37,7 @@ peers::Workload calls_of(F f) {
   return peers::calls(std::move(f), [](const auto& result) { return host(result); });
 }
 
-// One call; without the detour by a vector where the function has few inputs, as one writes it.
+// One call; for few inputs without a vector, as users write it.
 peers::Workload calls_of(const Function& f, const Tensors& x) {
   if (f.outputs().size() > 1) return calls_of([f, x] { return f.call(x); });
   if (x.size() == 1) return calls_of([f, a = x[0]] { return f(a); });
@@ -45,7 +45,7 @@ peers::Workload calls_of(const Function& f, const Tensors& x) {
   return calls_of([f, x] { return f.call(x)[0]; });
 }
 
-// What f gives, and the gradient of its sum by the first input.
+// Returns f(x) and the gradient of its sum by the first input.
 template <class F>
 Tensors with_gradient(const F& f, const Tensors& x) {
   GradientTape tape;
@@ -88,7 +88,7 @@ peers::Workload training(const std::shared_ptr<Training>& t, bool is_traced) {
   return work;
 }
 
-// On all inputs but the first two.
+// Trains all inputs but the first two.
 template <class F>
 peers::Workload training(F f, const Tensors& x, bool is_traced) {
   const std::vector<Variable> parameters(x.begin() + 2, x.end());
@@ -109,7 +109,7 @@ peers::Workload resnet_training(const Tensors& x, bool is_traced) {
   return training(std::make_shared<Training>(loss, Tensors{x[0], x[1]}, network.variables()), is_traced);
 }
 
-// What the network says of the images; traced: with its weights as constants.
+// The network's output for the images; if traced, its weights are constants.
 peers::Workload resnet_inference(const Tensors& x, bool is_traced) {
   const Sequential network = resnet({x.begin() + 2, x.end()});
   if (!is_traced) return calls_of([network, images = x[0]] { return network(images); });
@@ -120,7 +120,7 @@ peers::Workload resnet_inference(const Tensors& x, bool is_traced) {
 struct Library {
   using Tensor = panto::Tensor;
 
-  static inline Device* device = nullptr;  // where the inputs are, and so all that is done with them
+  static inline Device* device = nullptr;  // where the inputs are, and thus where all work runs
 
   static Tensor tensor(const peers::Input& in) { return peer_kernels::tensor_of(in).to(*device); }
 
@@ -160,7 +160,7 @@ struct Library {
     return calls_of(traced(whole, {x[0]}), {x[0]});
   }
 
-  // A fresh tape now and then: one alone would keep all runs.
+  // A new tape every 1000 runs, because a tape keeps all runs.
   template <class F>
   static peers::Workload taped(F f, const Tensors& x) {
     peers::Workload work = calls_of([f, x] { return f(x); });
@@ -177,7 +177,7 @@ struct Library {
 
 using peer_networks::dense;
 
-// Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
+// Networks take x, labels and parameters, and return the loss. Parameters here: a weight and a bias for each layer.
 Tensor mlp(const Tensors& in) {
   Tensor h = in[0];
   for (size_t i = 2; i < in.size(); i += 2) {
@@ -187,7 +187,7 @@ Tensor mlp(const Tensors& in) {
   return sparse_cross_entropy(h, in[1]);
 }
 
-// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
+// x [batch, height, width, channels]; parameters: filters and biases of two convolutions, each with a pool, and a dense
 // layer.
 Tensor cnn(const Tensors& in) {
   Tensor h = in[0];
@@ -198,7 +198,8 @@ Tensor cnn(const Tensors& in) {
   return sparse_cross_entropy(dense(reshape(h, {in[0].shape()[0], -1}), in[6], in[7]), in[1]);
 }
 
-// x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
+// x [steps, batch, inputs]; parameters: the cell's [inputs + state, 4 state], then those of a dense layer on the last
+// state.
 Tensor lstm(const Tensors& in) {
   const int64_t state = in[2].shape()[1] / 4;
   Tensor h = fill({in[0].shape()[1], state}, 0.0f), c = h;
@@ -211,7 +212,7 @@ Tensor lstm(const Tensors& in) {
 }
 
 // x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm, with 12
-// parameters. `mask` is added to what each token of a text says of each other, if there is one.
+// parameters. `mask`, if defined, is added to the attention scores.
 Tensor block(const Tensor& x, std::span<const Tensor> p, const Tensor& mask = {}) {
   const int64_t batch = 8, heads = 4, tokens = x.shape()[0], width = x.shape()[1];
   const Tensor projected = dense(layer_norm(x, p[0], p[1]), p[2], p[3]);
@@ -227,15 +228,15 @@ Tensor block(const Tensor& x, std::span<const Tensor> p, const Tensor& mask = {}
 
 Tensor transformer(const Tensors& in) { return sparse_cross_entropy(block(in[0], std::span(in).subspan(2)), in[1]); }
 
-// What keeps tokens from looking at later ones.
+// The mask that prevents tokens from attending to later ones.
 Tensor causal_mask(int64_t n) {
   std::vector<float> values(static_cast<size_t>(n * n));
   for (int64_t i = 0; i < n * n; ++i) values[static_cast<size_t>(i)] = i % n > i / n ? -1e9f : 0.0f;
   return tensor(values, {n, n});
 }
 
-// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
-// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+// GPT-2 (Radford and others 2019). Inputs: the tokens of 8 texts, concatenated, and the tokens to predict. Parameters:
+// word and position embeddings, blocks, and a layer norm. The word embeddings are also the last layer's weights.
 Tensor gpt2(const Tensors& in) {
   const Tensor &words = in[2], &positions = in[3];
   const int64_t tokens = in[0].shape()[0], length = positions.shape()[0], width = positions.shape()[1];
@@ -247,8 +248,8 @@ Tensor gpt2(const Tensors& in) {
   return sparse_cross_entropy(matmul(layer_norm(x, in[at], in[at + 1]), words, {.transpose_b = true}), in[1]);
 }
 
-// Of a text's next token x [1, width], that block: `keys` and `values` [heads, tokens, width / heads] are of all tokens
-// before, and then of this one, too.
+// That block for a text's next token x [1, width]. `keys` and `values` [heads, tokens, width / heads] hold all previous
+// tokens; this one is appended.
 Tensor next_in_block(const Tensor& x, std::span<const Tensor> p, Tensor& keys, Tensor& values) {
   const int64_t heads = 4, width = x.shape()[1];
   const Tensor projected = dense(layer_norm(x, p[0], p[1]), p[2], p[3]);
@@ -261,7 +262,7 @@ Tensor next_in_block(const Tensor& x, std::span<const Tensor> p, Tensor& keys, T
   return y + dense(gelu(dense(layer_norm(y, p[6], p[7]), p[8], p[9])), p[10], p[11]);
 }
 
-// GPT-2 goes on from a token, as far as it has positions, with the likeliest each time; the last one's logits.
+// GPT-2 continues from a token with the likeliest token each time, until its positions end. Returns the last logits.
 Tensor gpt2_writing(const Tensors& in) {
   const Tensor &words = in[1], &positions = in[2];
   const size_t depth = (in.size() - 5) / 12;
@@ -276,7 +277,7 @@ Tensor gpt2_writing(const Tensors& in) {
   return logits;
 }
 
-// The matrix of second derivatives of sum(tanh(x w) u), by v.
+// The Hessian of sum(tanh(x w) u) times v.
 Tensor hessian_by_vector(const Tensors& in) {
   GradientTape outer;
   outer.watch(in[0]);
@@ -286,7 +287,7 @@ Tensor hessian_by_vector(const Tensors& in) {
   return outer.gradient(first, in[0], in[3]);
 }
 
-// The squared length of the gradient that each example alone gives.
+// The squared norm of each example's own gradient.
 Tensor gradient_norms(const Tensors& in) {
   const Tensors parameters(in.begin() + 2, in.end());
   const auto norm = [&](const Tensor& x, const Tensor& label) {
@@ -314,7 +315,7 @@ Tensor hessian_matrix(const Tensors& in) {
   return hessian([&](const Tensor& x) { return sum(tanh(matmul(expand_dims(x, 0), in[1])) * in[2]); })(in[0]);
 }
 
-// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+// The convolution and its gradients by x and the filter; in[2] is the gradient by the output.
 auto conv(const std::string& layout) {
   return [layout](const Tensors& in) {
     GradientTape tape;
@@ -417,7 +418,7 @@ peers::Workload network_in_file(const std::string& work, const peers::Input& in)
   return calls_of(load(std::string(folder) + "/" + work + ".pb", {"x"}, {"y"}), {Library::tensor(in)});
 }
 
-// Runs are over when the device has done them.
+// Makes runs wait until the device has finished.
 std::optional<peers::Workload> awaited(std::optional<peers::Workload> work) {
   if (work && !Library::device->host_memory()) {
     work->runs = [runs = work->runs](int64_t count) {
@@ -431,7 +432,7 @@ std::optional<peers::Workload> awaited(std::optional<peers::Workload> work) {
 }  // namespace
 }  // namespace panto
 
-// Arguments: threads, the device, and how many bytes of freed memory it keeps at most.
+// Arguments: threads, the device, and its limit of cached memory in bytes.
 int main(int argc, char** argv) {
   panto::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   panto::Library::device = argc > 2 ? &panto::find_device(argv[2]) : &panto::cpu_device();

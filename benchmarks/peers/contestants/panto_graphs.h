@@ -1,5 +1,5 @@
-// Graphs of nodes that do little, in the shapes of TensorFlow's benchmark of its executor
-// (core/common_runtime/executor_test.cc), as a Session runs them without optimization: what a node costs.
+// Graphs of tiny nodes, shaped like TensorFlow's executor benchmark (core/common_runtime/executor_test.cc), run by a
+// Session without optimization: the cost of a node.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace panto::peer_graphs {
 
-// Each constant negated `depth` times.
+// Negates each constant `depth` times.
 inline std::vector<Tensor> chains(std::vector<Tensor> constants, int64_t depth) {
   for (Tensor& y : constants) {
     for (int64_t d = 0; d < depth; ++d) y = neg(y);
@@ -21,7 +21,7 @@ inline std::vector<Tensor> chains(std::vector<Tensor> constants, int64_t depth) 
   return constants;
 }
 
-// `depth` layers of sums, each of the whole layer before.
+// Builds `depth` layers in which each node is the sum of the whole previous layer.
 inline std::vector<Tensor> sums(std::vector<Tensor> layer, int64_t depth) {
   for (int64_t d = 0; d < depth; ++d) {
     std::vector<Tensor> next;
@@ -31,8 +31,8 @@ inline std::vector<Tensor> sums(std::vector<Tensor> layer, int64_t depth) {
   return layer;
 }
 
-// The input's shape is width and depth, its first numbers are the constants. Output: how many nodes, and the tensors at
-// the ends.
+// The input's shape is [width, depth]; its first numbers are the constants. Output: the number of nodes, and the last
+// tensors.
 inline std::optional<peers::Workload> workload(const std::string& work, const peers::Input& in) {
   const int64_t width = in.shape[0], depth = in.shape[1];
   Graph graph;

@@ -1,4 +1,4 @@
-// Works that are one op each, or two: layers, orders, indices, random numbers, linear algebra, texts.
+// Works of one or two ops each: layers, sorting, indices, random numbers, linear algebra, texts.
 #pragma once
 
 #include <complex>
@@ -12,7 +12,7 @@ namespace panto::peer_kernels {
 
 using Tensors = std::vector<Tensor>;
 
-// A tensor of what contestant.h calls forms.
+// Returns the input as a tensor, in the form and type that it asks for (contestant.h).
 inline Tensor tensor_of(const peers::Input& in) {
   const Shape shape(in.shape);
   if (in.form == "text") return tensor(in.texts());
@@ -29,7 +29,7 @@ inline Tensor tensor_of(const peers::Input& in) {
   return t;
 }
 
-// As the numbers that are compared: complex ones as their parts, a text as a sum of its bytes, each by its place.
+// Returns the numbers to compare: complex numbers as their parts, a text as the sum of its bytes times their positions.
 inline std::vector<float> host(const Tensor& t) {
   std::vector<float> result;
   if (t.dtype() == kString) {

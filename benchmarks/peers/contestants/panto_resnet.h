@@ -1,4 +1,4 @@
-// A residual network of bottlenecks (He and others 2016; with the step in the 3x3 convolution), made of layers.
+// A residual network of bottlenecks (He and others 2016; with the stride in the 3x3 convolution), made of layers.
 #pragma once
 
 #include <memory>
@@ -34,9 +34,9 @@ class Bottleneck final : public Layer {
   std::optional<Sequential> shortcut_;
 };
 
-// From the parameters: for each convolution its kernel and its norm's scale and offset; at the end a dense layer's
-// weights and bias. First comes a convolution with a pool, then bottlenecks of three convolutions, four where the
-// number of channels changes. From there on, but for the first one, the images are halved.
+// Builds the network from its parameters: for each convolution the kernel and its norm's scale and offset; last a dense
+// layer's weights and bias. First comes a convolution with a pool, then bottlenecks of three convolutions, or four if
+// the number of channels changes. Those with four, except the first, halve the images.
 inline Sequential resnet(const std::vector<Tensor>& parameters) {
   std::vector<Shape> kernels;
   for (size_t i = 0; i + 2 < parameters.size(); i += 3) kernels.push_back(parameters[i].shape());

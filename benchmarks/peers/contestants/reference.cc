@@ -1,6 +1,5 @@
-// lint: allow(built) roster.py compiles it
-// What the machine can do: the least memory a work reads and writes, or its arithmetic alone. Only its times mean
-// something.
+// lint: allow(built) roster.py compiles it The machine's limits: only the memory traffic that a work needs at least, or
+// only its arithmetic. Only the times are meaningful, not the outputs.
 #include <omp.h>
 #include <sys/mman.h>
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace {
 using panto::bench::Gemm;
 using peers::Input;
 
-// Past the caches where the processor has such an instruction: what is written is not read before.
+// Stores past the caches if the processor has such an instruction; then the target line is not read first.
 inline void store(float* to, const float* from) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, _mm512_loadu_ps(from));
@@ -41,7 +40,7 @@ class Stream {
     float total = 0;
 #pragma omp parallel reduction(+ : total)
     {
-      float lanes[64] = {};  // so many, that sums keep up with memory
+      float lanes[64] = {};  // enough for sums to keep up with memory
 #pragma omp for schedule(static)
       for (int64_t i = 0; i < count_ / 64; ++i) {
         const float* a = a_.get() + 64 * i;
@@ -67,7 +66,7 @@ class Stream {
   };
   using Array = std::unique_ptr<float, Free>;
 
-  // In huge pages if there are any, and first written by the thread that uses it later.
+  // Allocates huge pages if possible; each part is first written by the thread that uses it later.
   static Array array(int64_t count) {
     constexpr size_t kHuge = 1 << 21;
     const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + kHuge - 1) / kHuge * kHuge;
@@ -148,7 +147,7 @@ peers::Workload runs_of(std::vector<Thing> things) {
       [](int) { return std::vector<float>(); });
 }
 
-// Of a dense layer in training: y = x w, dw = x' dy, dx = dy w' (not of the first).
+// A dense layer's products in training: y = x w, dw = x' dy, dx = dy w' (not for the first layer).
 void add_dense(std::vector<Gemm>* products, int64_t batch, const Input& weights, bool first = false) {
   const int64_t in = weights.shape[0], out = weights.shape[1];
   products->emplace_back(batch, in, out);
@@ -166,7 +165,7 @@ std::vector<Gemm> products_of(const std::string& network, const std::vector<Inpu
     add_dense(&products, in[0].shape[1], in[4]);
   } else if (network == "transformer") {
     for (const size_t i : {4, 6, 10, 12}) add_dense(&products, in[0].shape[0], in[i]);
-    // 8 x 4 heads of 128 tokens and 64 numbers: scores and what they weigh, each with two gradients.
+    // 8 x 4 heads of 128 tokens and 64 numbers: scores and weighted sums, each with two gradients.
     for (int head = 0; head < 32; ++head) {
       for (int i = 0; i < 3; ++i) products.emplace_back(128, 64, 128);
       for (int i = 0; i < 3; ++i) products.emplace_back(128, 128, 64);
@@ -176,7 +175,7 @@ std::vector<Gemm> products_of(const std::string& network, const std::vector<Inpu
 }
 
 std::optional<peers::Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) {
-  constexpr int64_t kLarge = 1 << 20;  // smaller ones are overhead, which has no limit
+  constexpr int64_t kLarge = 1 << 20;  // below this, overhead dominates, for which there is no reference
   const auto count = static_cast<int64_t>(in[0].floats.size());
   const auto any_of = [&work](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), work) != names.end();
@@ -197,7 +196,7 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     convolutions.emplace_back(batch, size / 2, in[4], true);
     return runs_of(std::move(convolutions));
   }
-  // Of fewer channels no layout is the best.
+  // With fewer channels no layout is clearly the best.
   if (any_of({"conv", "conv_nchw"}) && dtype.empty() && in[1].shape[2] >= 16) {
     std::vector<Convolution> convolutions;
     convolutions.emplace_back(in[0].shape[0], in[0].shape[2], in[1], true);

@@ -1,4 +1,4 @@
-// PyTorch: its C++ API, as it lies in the wheel. lint: allow(built) roster.py compiles it, against what was installed
+// PyTorch: the C++ API from its wheel. lint: allow(built) roster.py compiles it, against what was installed
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/torch.h>
 
@@ -90,7 +90,7 @@ struct Library {
     peers::Workload work = calls(step);
     work.output = [step, parameters] {
       const auto values = [&] {
-        // Filters in the order in which they came.
+        // Filters in their original layout.
         return peers::each(parameters,
                            [](const Tensor& p) { return host(p.dim() == 4 ? p.permute({2, 3, 1, 0}) : p); });
       };
@@ -108,7 +108,7 @@ Tensor loss_of(const Tensor& logits, const Tensor& labels) {
   return torch::nn::functional::cross_entropy(logits, labels);
 }
 
-// Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
+// Networks take x, labels and parameters, and return the loss. Parameters here: a weight and a bias for each layer.
 Tensor mlp(const std::vector<Tensor>& in) {
   Tensor h = in[0];
   for (size_t i = 2; i < in.size(); i += 2) {
@@ -118,8 +118,8 @@ Tensor mlp(const std::vector<Tensor>& in) {
   return loss_of(h, in[1]);
 }
 
-// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
-// layer. In NCHW order of dimensions, with channels last in memory: what PyTorch recommends on CPUs.
+// x [batch, height, width, channels]; parameters: filters and biases of two convolutions, each with a pool, and a dense
+// layer. Dimensions in NCHW order with channels last in memory, as PyTorch recommends on CPUs.
 Tensor cnn(const std::vector<Tensor>& in) {
   Tensor h = in[0];
   for (const size_t i : {2, 4}) {
@@ -128,7 +128,8 @@ Tensor cnn(const std::vector<Tensor>& in) {
   return loss_of(dense(h.permute({0, 2, 3, 1}).reshape({h.size(0), -1}), in[6], in[7]), in[1]);
 }
 
-// x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
+// x [steps, batch, inputs]; parameters: the cell's [inputs + state, 4 state], then those of a dense layer on the last
+// state.
 Tensor lstm(const std::vector<Tensor>& in) {
   Tensor h = torch::zeros({in[0].size(1), in[2].size(1) / 4}), c = h;
   for (const Tensor& x : in[0].unbind()) {
@@ -154,8 +155,8 @@ Tensor block(const Tensor& x, const Tensors& in, size_t at, bool causal) {
 
 Tensor transformer(const Tensors& in) { return loss_of(block(in[0], in, 2, false), in[1]); }
 
-// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
-// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+// GPT-2 (Radford and others 2019). Inputs: the tokens of 8 texts, concatenated, and the tokens to predict. Parameters:
+// word and position embeddings, blocks, and a layer norm. The word embeddings are also the last layer's weights.
 Tensor gpt2(const Tensors& in) {
   const Tensor &words = in[2], &positions = in[3];
   const Tensor vectors = torch::embedding(words, in[0]).reshape({-1, positions.size(0), positions.size(1)});
@@ -165,8 +166,8 @@ Tensor gpt2(const Tensors& in) {
   return loss_of(torch::mm(layer_norm(x, in[at], in[at + 1]), words.t()), in[1]);
 }
 
-// Of a text's next token x [1, width], that block: `keys` and `values` [heads, tokens, width / heads] are of all tokens
-// before, and then of this one, too.
+// That block for a text's next token x [1, width]. `keys` and `values` [heads, tokens, width / heads] hold all previous
+// tokens; this one is appended.
 Tensor next_in_block(const Tensor& x, const Tensors& in, size_t at, Tensor& keys, Tensor& values) {
   const auto p = [&](size_t i) { return in[at + i]; };
   const int64_t heads = 4, width = x.size(1);
@@ -179,7 +180,7 @@ Tensor next_in_block(const Tensor& x, const Tensors& in, size_t at, Tensor& keys
   return y + dense(torch::gelu(dense(layer_norm(y, p(6), p(7)), p(8), p(9))), p(10), p(11));
 }
 
-// GPT-2 goes on from a token, as far as it has positions, with the likeliest each time; the last one's logits.
+// GPT-2 continues from a token with the likeliest token each time, until its positions end. Returns the last logits.
 Tensor gpt2_writing(const Tensors& in) {
   const Tensor &words = in[1], &positions = in[2];
   const size_t depth = (in.size() - 5) / 12;
@@ -194,7 +195,7 @@ Tensor gpt2_writing(const Tensors& in) {
   return logits;
 }
 
-// The matrix of second derivatives of sum(tanh(x w) u), by v.
+// The Hessian of sum(tanh(x w) u) times v.
 Tensor hessian_by_vector(const Tensors& in) {
   const c10::InferenceMode off(false);
   const Tensor x = in[0].detach().requires_grad_();
@@ -203,7 +204,7 @@ Tensor hessian_by_vector(const Tensors& in) {
   return torch::autograd::grad({first}, {x}, {in[3]})[0];
 }
 
-// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+// The convolution and its gradients by x and the filter; in[2] is the gradient by the output.
 Tensors conv(const Tensors& in) {
   const c10::InferenceMode off(false);
   const Tensor x = in[0].detach().requires_grad_(), filter = in[1].detach().requires_grad_();
@@ -217,15 +218,15 @@ Tensors conv_nhwc(const Tensors& in) {
   return all;
 }
 
-// A residual network of bottlenecks (with the step in the 3x3 convolution). Parameters: for each convolution its kernel
-// and its norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool,
-// then bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first
-// one, the images are halved.
+// A residual network of bottlenecks (with the stride in the 3x3 convolution). Parameters: for each convolution the
+// kernel and its norm's scale and offset; last a dense layer's weights and bias. First comes a convolution with a pool,
+// then bottlenecks of three convolutions, or four if the number of channels changes. Those with four, except the first,
+// halve the images.
 class ResNet {
  public:
   explicit ResNet(bool training) : training_(training) {}
 
-  // The loss; in inference, what the network says of the images.
+  // Returns the loss; in inference, the network's output for the images.
   Tensor operator()(const Tensors& in) const {
     size_t at = 2;
     const auto convolve = [&](const Tensor& x, int64_t stride) {
@@ -261,10 +262,10 @@ class ResNet {
   std::shared_ptr<std::map<size_t, Statistics>> statistics_ = std::make_shared<std::map<size_t, Statistics>>();
 };
 
-// Images and volumes with channels last in memory, as they came.
+// Permutes images and volumes back to channels last, their original layout.
 Tensor channels_last(const Tensor& x) { return x.dim() == 4 ? x.permute({0, 2, 3, 1}) : x.permute({0, 2, 3, 4, 1}); }
 
-// The sparse matrix of these entries, as PyTorch multiplies it fastest, made when it is first asked for.
+// The sparse matrix of these entries in the format that PyTorch multiplies fastest; built at first use.
 class Rows {
  public:
   const Tensor& of(const Tensor& places, const Tensor& values, int64_t n) {
@@ -392,7 +393,7 @@ peers::Works<Library> works() {
   return w;
 }
 
-// What the command prints, without the end of its line.
+// Returns the command's output without the trailing newline.
 std::string printed(const std::string& command) {
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen");
@@ -403,7 +404,7 @@ std::string printed(const std::string& command) {
   return text;
 }
 
-// The work compiled ahead of time. `packages`: the command that makes a package of it, and prints where it is.
+// The work compiled ahead of time. `packages`: the command that builds its package and prints the path.
 std::optional<peers::Workload> packaged(const std::string& packages, const std::string& work,
                                         const std::vector<peers::Input>& inputs) {
   std::string command = packages + " " + work;
@@ -425,7 +426,7 @@ std::optional<peers::Workload> packaged(const std::string& packages, const std::
 
 }  // namespace
 
-// Arguments: threads; for works that are compiled ahead of time: Python, torch_package.py, and a folder for packages.
+// Arguments: threads; for works compiled ahead of time also Python, torch_package.py, and a folder for packages.
 int main(int argc, char** argv) {
   at::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   const auto all = works();

@@ -1,4 +1,4 @@
-// L2HMC, and what it shares with other networks of PyTorch's contestant.
+// L2HMC, and helpers shared with other networks of PyTorch's contestant.
 #pragma once
 
 #include <torch/torch.h>
@@ -14,8 +14,8 @@ inline Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) 
   return torch::addmm(bias, x, weights);
 }
 
-// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
-// 14 parameters from `at` on.
+// The outputs of the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) for one half of a point; they
+// use the 14 parameters from `at` on.
 struct Update {
   Tensor scale, translation, transformation;
 };
@@ -30,7 +30,7 @@ inline Update update_of(const std::vector<Tensor>& in, size_t at, const Tensor& 
           .transformation = torch::tanh(dense(h, p(11), p(12))) * torch::exp(p(13))};
 }
 
-// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
+// The energy of a Gaussian with the variances 100 and 0.1 along the diagonals.
 inline Tensor energy(const Tensor& x) {
   static const Tensor precision = torch::tensor({5.005f, 4.995f, 4.995f, 5.005f}).reshape({2, 2});
   return 0.5 * torch::sum(torch::mm(x, precision) * x, 1);
@@ -41,8 +41,8 @@ inline Tensor energy_gradient(Tensor x) {
   return torch::autograd::grad({energy(x).sum()}, {x}, {}, true, true)[0];
 }
 
-// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
-// Ten leapfrog steps forward; the loss of section 4, scaled.
+// Inputs: positions and momenta [samples, 2], the logarithm of the step length [1], parameters of the position and of
+// the momentum networks. Ten leapfrog steps forward; the loss of section 4, scaled.
 inline Tensor l2hmc(const std::vector<Tensor>& in) {
   constexpr int kSteps = 10;
   const Tensor step = torch::exp(in[2]);

@@ -41,7 +41,7 @@ struct Engine {
   }
 
  private:
-  // `row` elements, `outer` times, each so far from the last.
+  // Copies `outer` rows of `row` elements; the row strides are `in` and `out`.
   static Copy rows(int64_t outer, int64_t row, int64_t in, int64_t out) {
     Copy copy;
     copy.add({row, 1, 1});
@@ -90,11 +90,11 @@ const CpuKernel split_kernel("Split", types::every{}, moves::RunSplit<Engine>{})
 const CpuKernel split_v_kernel("SplitV", types::every{}, moves::RunSplitV<Engine>{});
 const CpuKernel unpack_kernel("Unpack", types::every{}, moves::RunUnpack<Engine>{});
 
-// Where zeros are put in, types without a zero are left out.
+// Ops that fill in zeros are not registered for types without a zero.
 const CpuKernel slice_kernel("Slice", types::every{}, moves::RunSlice<Engine>{});
 const CpuKernel strided_slice_kernel("StridedSlice", types::every{}, moves::RunStridedSlice<Engine>{});
 const CpuKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, moves::RunStridedSliceGrad<Engine>{});
-// A variant that holds nothing counts for nothing where gradients of variants are added up.
+// An empty variant acts as zero when gradients of variants are added.
 const CpuKernel strided_slice_grad_other_kernel("StridedSliceGrad", TypeList<std::string, Variant>{},
                                                 moves::RunStridedSliceGrad<Engine>{});
 const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});

@@ -1,5 +1,4 @@
-// Gathering by indices, one-hot vectors. Indices are checked before anything is read or written by
-// them.
+// Gathering by indices, one-hot vectors. Indices are checked before they are used.
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +15,7 @@
 namespace panto {
 namespace {
 
-// The lowest position at which something was wrong, found by several threads.
+// The lowest faulty position that several threads report.
 class FirstFault {
  public:
   void report(int64_t position) {
@@ -32,9 +31,9 @@ class FirstFault {
   std::atomic<int64_t> at_{kNone};
 };
 
-// Of an index that is out of range nothing is copied; the caller throws the output away.
+// Copies nothing for an index out of range; the caller then discards the output.
 struct Gather : GatherDims {
-  // Rows that are asked for before they are copied: nobody else can foresee where they are.
+  // Rows are prefetched this far ahead; the hardware cannot predict their addresses.
   static constexpr int64_t kAhead = 16;
 
   template <class T, class Index>
@@ -84,7 +83,7 @@ struct RunGather {
   }
 
  private:
-  // Nothing is to be copied; a wrong index is wrong all the same, unless there is nothing to index.
+  // For an empty output: nothing is copied, but a wrong index is still an error.
   static void check_only(KernelContext& c, int64_t limit) {
     with_index_type(c.in(1).dtype(), [&]<class Index>() {
       const auto* list = c.data<Index>(1);

@@ -1,5 +1,5 @@
-// Gathering and scattering by positions in several dimensions, and bands of matrices. Positions are checked before
-// anything is read or written by them.
+// Gathering and scattering by positions in several dimensions, and bands of matrices. Positions are checked before they
+// are used.
 #include <algorithm>
 #include <cstdint>
 
@@ -44,8 +44,8 @@ struct RunGatherNd {
   }
 };
 
-// Joins each row of updates, the input after `indices`, and what is at its place, one after the other where several go
-// to one place: each thread has a part of the output, and passes over all places.
+// Joins each row of updates (the input after `indices`) with the output row at its place. Each thread owns a part of
+// the output and scans all places, so rows for the same place are joined in order.
 template <class Join, class T>
 void scatter(KernelContext& c, int indices, const Positions& positions, T* out) {
   constexpr int64_t kPiece = 1 << 16;  // elements
@@ -127,7 +127,7 @@ struct RunBandPart {
         [&](int64_t first, int64_t last) {
           for (int64_t r = first; r < last; ++r) {
             const int64_t row = r % rows;
-            // The band's part of the row; no sums with numbers as large as the user may give.
+            // The band's part of the row. Compares before it adds, because the user's bounds may be too large to add.
             const int64_t begin = lower < 0 || lower >= row ? 0 : std::min(row - lower, columns);
             const int64_t end = upper < 0 || upper >= columns ? columns : std::min(row + upper + 1, columns);
             std::fill_n(y + r * columns, columns, T{});

@@ -1,4 +1,4 @@
-// Sources, identities, views, questions about shapes, and tensors made from a few numbers.
+// Sources, identities, views, shape queries, and tensors made from a few numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ using namespace kernels;
 
 // ---- Sources, identities, shapes -----------------------------------------------------------------------------------
 
-// Of every kind of devices.
+// Serves every kind of device.
 void run_const(KernelContext& c) {
   const Tensor& value = c.tensor_attr("value");
   const bool moves = &value.device() != &c.device() && is_plain(value.dtype());
@@ -29,7 +29,7 @@ const CpuKernel const_kernel("Const", dtypes::kAny, run_const);
 const CpuKernel placeholder_kernel("Placeholder", dtypes::kAny, run_placeholder);
 const CpuKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kAny, run_identity);
 const CpuKernel identity_kernel("Identity", dtypes::kAny, run_identity);
-const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity);  // its shape function has looked
+const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity);  // its shape function did the check
 const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
 const CpuKernel prevent_gradient_kernel("PreventGradient", dtypes::kAny, run_identity);
 const CpuKernel identity_n_kernel("IdentityN", run_identity);
@@ -79,7 +79,7 @@ struct RunFill {
   }
 };
 
-// At equal distances; the last one is `stop` itself.
+// Evenly spaced; the last element is exactly `stop`.
 struct RunLinSpace {
   template <class T>
   static void run(KernelContext& c) {
@@ -124,7 +124,7 @@ struct RunRange {
     cpu::parallel_ranges(n, n * static_cast<int64_t>(sizeof(T)), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if constexpr (std::is_integral_v<T>) {
-          // Wraps nowhere within the range; unsigned because i * delta of what lies beyond may.
+          // No element of the range wraps; unsigned because i * delta alone may.
           out[i] =
               static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
         } else {
@@ -135,7 +135,7 @@ struct RunRange {
   }
 };
 
-// Handles have no zero: resource and variant are left out.
+// Zero-fills plain dtypes only; resource and variant have no zero.
 void run_fake_param(KernelContext& c) {
   std::vector<int64_t> dims;
   const PartialShape& shape = c.shape_attr("shape");

@@ -1,4 +1,4 @@
-// Diagonals of matrices: made into matrices, taken out of them and put into them.
+// Builds matrices from diagonals, extracts diagonals and replaces them.
 #include <algorithm>
 #include <string_view>
 
@@ -12,10 +12,11 @@
 namespace panto {
 namespace {
 
-// Where the elements of diagonals are in matrices and in what holds the diagonals.
+// Maps elements of diagonals between their offsets in a matrix and in the tensor that holds the diagonals.
 class Diagonals {
  public:
-  // `k`: the input that says which diagonals; `matrices`: their shape; `held`: of what holds the diagonals.
+  // `k`: the input with the range of diagonals; `matrices`: shape of the matrices; `held`: shape of the diagonals'
+  // tensor.
   Diagonals(const KernelContext& c, int k, const Shape& matrices, const Shape& held)
       : lower_(host_integer(c.in(k))),
         upper_(host_integer(c.in(k), c.numel(k) - 1)),
@@ -30,7 +31,7 @@ class Diagonals {
   int64_t in_matrix() const { return rows_ * columns_; }
   int64_t in_diagonals() const { return (upper_ - lower_ + 1) * longest_; }
 
-  // f(in the matrix, among the diagonals) of each element.
+  // Calls f(offset in the matrix, offset in the diagonals) for each element.
   template <class F>
   void each(const F& f) const {
     for (int64_t d = upper_; d >= lower_; --d) {
@@ -47,7 +48,7 @@ class Diagonals {
   bool left_above_, left_below_;
 };
 
-// body(matrix's number), for each of them.
+// Calls body(m) for each matrix m.
 template <class T, class Body>
 void each_matrix(int64_t count, int64_t elements, const Body& body) {
   cpu::parallel_ranges(
@@ -105,7 +106,8 @@ struct RunMatrixSetDiag {
   }
 };
 
-// Of Diag and DiagPart: a matrix of n rows, whose dimensions are the two halves of a tensor's.
+// Diag and DiagPart see a tensor as an n x n matrix: the first half of its dimensions are the rows, the second half the
+// columns.
 struct RunDiag {
   template <class T>
   static void run(KernelContext& c) {

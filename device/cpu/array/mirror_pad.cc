@@ -1,4 +1,4 @@
-// Padding with what lies next to the edge, mirrored; and its gradient.
+// MirrorPad (pads with the elements next to the edge, mirrored) and its gradient.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// Where each element of what is padded comes from: along each dimension the offset into the other tensor.
+// For each dimension of the padded tensor, the offset into the inner tensor that each index maps to.
 class Mirror {
  public:
   Mirror(const KernelContext& c, const Shape& inner, const Shape& padded) {
@@ -35,7 +35,7 @@ class Mirror {
   }
 
   const std::vector<int64_t>& in_row() const { return offsets_.back(); }
-  // Of the first element of row `r` of what is padded.
+  // Returns the inner tensor's offset for the first element of row `r` of the padded tensor.
   int64_t row(int64_t r) const {
     int64_t offset = 0;
     for (size_t i = offsets_.size() - 1; i-- > 0;) {
@@ -82,7 +82,7 @@ struct RunMirrorPadGrad {
     const std::vector<int64_t>& columns = mirror.in_row();
     const T* dy = c.data<T>(0);
     const int64_t rows = c.numel(0) / static_cast<int64_t>(columns.size());
-    // One after the other: several go to one place.
+    // Sequential, because several elements add to one place.
     for (int64_t r = 0; r < rows; ++r) {
       T* to = dx + mirror.row(r);
       for (const int64_t column : columns) {

@@ -1,4 +1,4 @@
-// Slices dealt out by number, put together by position, and put in reverse order as far as each sequence goes.
+// DynamicPartition, DynamicStitch and ReverseSequence.
 #include <algorithm>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// The elements behind the first `rank` dimensions.
+// Returns the product of the dimensions from `rank` on.
 int64_t numel_behind(const Shape& shape, int rank) {
   int64_t n = 1;
   for (int i = rank; i < shape.rank(); ++i) n *= shape.dim(i);
@@ -38,7 +38,7 @@ struct RunReverseSequence {
         invalid("seq_lengths[{}]: expected one in [0, {}], got {}", i, size, lengths[i]);
       }
       if (c.out_numel(0) == 0) return;
-      // In pieces of `inner` elements, which move together.
+      // Moves pieces of `inner` contiguous elements.
       const int last = std::max(along, batch);
       const int64_t inner = numel_behind(shape, last + 1);
       const int64_t step = numel_behind(shape, along + 1) / inner, example = numel_behind(shape, batch + 1) / inner;

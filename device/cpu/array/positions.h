@@ -1,4 +1,4 @@
-// Rows of indices that are positions in several dimensions.
+// Index rows that address several dimensions at once, as GatherNd and ScatterNd take them.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace panto {
 
-// Rows of indices, each a position in the first `depth` dimensions of something; what is there has `inner` elements.
+// Each index row addresses the first `depth` dimensions of tensor `whole`; `inner` elements lie at that position.
 struct Positions {
   int64_t rows = 0, depth = 0, inner = 1;
-  SmallVector<int64_t, 8> dims, strides;  // of these dimensions
+  SmallVector<int64_t, 8> dims, strides;  // of the first `depth` dimensions
 
   Positions(const Shape& indices, const Shape& whole) : depth(indices.dim(indices.rank() - 1)) {
     rows = 1;
@@ -29,7 +29,7 @@ struct Positions {
     for (int i = 0; i < first; ++i) dims.push_back(whole.dim(i));
   }
 
-  // Of the first element at row `r`. Throws InvalidArgument where it is out of range.
+  // Returns the offset of the first element that row `r` addresses. Throws InvalidArgument if an index is out of range.
   template <class Index>
   int64_t at(const Index* indices, int64_t r) const {
     int64_t position = 0;

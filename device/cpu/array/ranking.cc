@@ -1,4 +1,4 @@
-// Where elements stand in an order: the n-th one, whether one is among the first k, where one would be put.
+// Ranks of elements: the n-th element, membership of the first k, and insertion positions.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -55,7 +55,7 @@ void find_among_first(KernelContext& c) {
           const auto target = static_cast<int64_t>(targets[r]);
           among[r] = target >= 0 && target < classes && std::isfinite(row[target]);
           int64_t larger = 0;
-          // Where enough are larger, the rest is not looked at.
+          // Stops once more than k are larger.
           for (int64_t i = 0; i < classes && among[r]; ++i) {
             if (!std::isfinite(row[i]) || (row[i] > row[target] && ++larger > k)) among[r] = false;
           }
@@ -97,7 +97,7 @@ struct RunBucketize {
     const auto* last = first + slot.n;
     const T* x = c.data<T>(0);
     auto* out = c.out_data<int32_t>(0);
-    // Compared in the type that both have in common, as in TensorFlow: integers as float32.
+    // Compared in the common type of x and the boundaries, as in TensorFlow: integers as float32.
     using Common = std::conditional_t<std::is_same_v<T, double>, double, float>;
     cpu::parallel_ranges(c.numel(0), c.numel(0) * 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

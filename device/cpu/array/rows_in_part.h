@@ -1,4 +1,4 @@
-// The rows that lead into a part of the output: each thread that scatters has a part, and passes over all rows.
+// Selects the rows that scatter into one part of the output. Each thread owns a part and scans all rows.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace panto::cpu {
 
-// Calls visit(r, to(r)) for those rows r of [first, last), in order, for which place(r) is in [begin, end). to(r) leads
-// to `width` elements, the first of which are asked for some rows ahead. Which rows these are is found block by block
-// without jumps: nobody can foresee them. For functions that `multiversioned` compiles.
+// Calls visit(r, to(r)) for those rows r of [first, last), in order, for which place(r) is in [begin, end). to(r)
+// points to `width` elements; the first ones are prefetched some rows ahead. Rows are selected block by block without
+// branches, because the branches would be unpredictable. For functions that `multiversioned` compiles.
 template <class Place, class To, class Visit>
 [[gnu::always_inline]] inline void for_rows_in_part(int64_t first, int64_t last, int64_t begin, int64_t end,
                                                     const Place& place, const To& to, int64_t width,

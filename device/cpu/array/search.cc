@@ -1,4 +1,4 @@
-// Where elements are, which are different, how often they occur.
+// Positions of nonzero elements, distinct elements, and counts.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -19,7 +19,7 @@
 namespace panto {
 namespace {
 
-// Elements are counted in parts first, so that each part's positions have their place.
+// A first pass counts each part's elements, so that the second knows where each part's positions go.
 struct RunWhere {
   template <class T>
   static void run(KernelContext& c) {
@@ -61,7 +61,8 @@ struct RunWhere {
         1);
   }
 
-  // Positions of `width` elements from `column` on of a row of the last dimension.
+  // Writes the positions of the nonzero ones of `width` elements, which start at `column` of a row of the last
+  // dimension.
   template <class T>
   static int64_t* put_row(const T* x, int64_t width, int64_t column, int64_t row, const Shape& shape, int64_t* to) {
     const int rank = shape.rank();
@@ -72,7 +73,7 @@ struct RunWhere {
     }
     constexpr int64_t kBlock = 64;
     for (int64_t begin = 0; begin < width; begin += kBlock) {
-      // Without a branch for each element, which nobody could foresee.
+      // No branch per element: it would be unpredictable.
       uint8_t found[kBlock];
       int64_t count = 0;
       const int64_t end = std::min(kBlock, width - begin);
@@ -95,7 +96,7 @@ struct RunWhere {
   }
 };
 
-// Elements that are equal have one: -0 and 0 are.
+// Equal elements have equal hashes, -0 and 0 too.
 struct HashOf {
   template <class T>
   size_t operator()(const T& x) const {
@@ -110,15 +111,15 @@ struct HashOf {
   }
 };
 
-// Which elements there are, in the order in which they came: a table of their numbers, of which at least half are free
-// (linear probing). NaN, which is no element, itself included, is in no table: each is another.
+// Numbers distinct elements in order of first appearance: a hash table with linear probing, at least half of it free.
+// NaN equals nothing, so NaNs are not in the table and each gets a number of its own.
 template <class T>
 class Different {
  public:
-  // `x`: what all positions are of.
+  // All positions are positions in `x`.
   explicit Different(const T* x) : x_(x), slots_(size_t{1} << bits_, kFree) {}
 
-  // The number of the element at this position, which is new where it is that of how many there were.
+  // Returns the number of the element at this position. A new element gets the previous count() as its number.
   int64_t number(int64_t at) {
     if (is_nan(x_[at])) return add(at);
     Slot* slot = find(x_[at]);
@@ -130,10 +131,10 @@ class Different {
   }
   bool contains(const T& x) { return !is_nan(x) && find(x)->number >= 0; }
   int64_t count() const { return static_cast<int64_t>(first_.size()); }
-  const std::vector<int64_t>& first() const { return first_; }  // where each came first
+  const std::vector<int64_t>& first() const { return first_; }  // position of each one's first appearance
 
  private:
-  // Numbers are their own tags; of others it tells most apart before they are looked at.
+  // An integer is its own tag; for other types the tag is a hash, which avoids most comparisons of elements.
   static constexpr bool kTagIsAll = std::is_integral_v<T>;
   using Tag = std::conditional_t<kTagIsAll, T, size_t>;
   struct Slot {
@@ -213,7 +214,7 @@ struct RunUnique {
   }
 };
 
-// Slices along a dimension, of [outer, count, inner] elements, are told apart by their numbers.
+// Slices i of a [outer, count, inner] tensor along `count`; the map's keys are slice numbers.
 struct RunUniqueSlices {
   template <class T>
   static void run(KernelContext& c) {
@@ -300,7 +301,7 @@ struct RunListDiff {
   }
 };
 
-// Rows are shared between threads, never the elements of one that are added up.
+// Threads share out the rows; one thread adds up all of a row.
 struct RunBincount {
   template <class T>
   static void run(KernelContext& c) {
@@ -354,7 +355,7 @@ struct RunHistogram {
   }
 
  private:
-  // Floats are subtracted in their own type, as in TensorFlow: it decides in which bin one at an edge is.
+  // Floats are subtracted in their own type, as in TensorFlow: the rounding decides the bin of a value at an edge.
   template <class T>
   static double distance(T x, T low) {
     if constexpr (std::is_floating_point_v<T>) return static_cast<double>(x - low);

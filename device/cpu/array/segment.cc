@@ -1,5 +1,5 @@
-// Rows that are added up, multiplied or compared by segment. Numbers of segments are checked before anything is written
-// by them. The order in which rows are joined does not depend on how many threads there are.
+// Segment sums, means, products and extremes. Segment ids are checked before they are used. The order in which rows are
+// joined does not depend on the number of threads.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -44,8 +44,7 @@ T lowest() {
   }
 }
 
-// How two rows are joined, and what stands for none: in `nothing` where ids are in any order, in `gap` where they are
-// sorted.
+// How two rows are joined, and the value of an empty segment: `nothing` for unsorted ids, `gap` for sorted ids.
 struct AddRows {
   template <class T>
   static T nothing() {
@@ -74,7 +73,7 @@ struct MultiplyRows {
     return k::mul(a, b);
   }
 };
-// Extremes are those of the elements' own type: a half's lowest number is not a float's.
+// The limits are those of the elements' own type: a half's lowest number is not a float's.
 struct LargestRow {
   template <class T>
   static T nothing() {
@@ -104,7 +103,7 @@ struct SmallestRow {
   }
 };
 
-// ---- Numbers in any order -------------------------------------------------------------------------------------------
+// ---- Unsorted ids --------------------------------------------------------------------------------------------------
 
 template <class Rows>
 struct UnsortedSegments {
@@ -126,7 +125,7 @@ struct UnsortedSegments {
   }
 
  private:
-  // Long rows are cut for threads; of short ones each thread has the rows of some segments, and passes over all ids.
+  // Long rows are split by columns between threads. For short rows each thread owns some segments and scans all ids.
   template <class T, class Index>
   static void join(const T* data, const Index* ids, int64_t rows, int64_t columns, int64_t segments, T* out) {
     const int64_t work = rows * columns * static_cast<int64_t>(4 * sizeof(T));
@@ -141,7 +140,7 @@ struct UnsortedSegments {
     }
   }
 
-  // Of the segments [first, last) the columns [begin, end).
+  // Joins the columns [begin, end) of the segments [first, last).
   template <class T, class Index>
   static void join_part(const T* data, const Index* ids, int64_t rows, int64_t columns, int64_t first, int64_t last,
                         int64_t begin, int64_t end, T* out) {
@@ -164,9 +163,9 @@ struct UnsortedSegments {
   static constexpr int64_t kLongRow = 1024;
 };
 
-// ---- Numbers in order -----------------------------------------------------------------------------------------------
+// ---- Sorted ids ----------------------------------------------------------------------------------------------------
 
-// Rows [begin, end) have one number.
+// Rows [begin, end) have the same id.
 struct Run {
   int64_t begin, end, segment;
 };
@@ -245,7 +244,7 @@ struct SortedSegments {
     if constexpr (!kMean) {
       return convert<T>(joined);
     } else if constexpr (std::is_integral_v<T>) {
-      // As wide as both: a count may be more than a narrow integer holds.
+      // Divided as 64-bit integers: the count may not fit into a narrow T.
       if constexpr (std::is_unsigned_v<T>)
         return static_cast<T>(joined / static_cast<uint64_t>(rows));
       else
@@ -256,9 +255,9 @@ struct SortedSegments {
   }
 };
 
-// ---- Numbers in order, of rows that are looked up -------------------------------------------------------------------
+// ---- Sorted ids of gathered rows -----------------------------------------------------------------------------------
 
-// What gathering the rows and joining them gives, without the rows in between.
+// Gathers rows and joins them without storing the gathered rows.
 template <bool kMean>
 struct ChosenSegments {
   template <class T>
@@ -301,7 +300,7 @@ struct ChosenSegments {
   static void join(const T* data, const int64_t* rows, int64_t count, const std::vector<Run>& runs, int64_t columns,
                    T* out) {
     constexpr int64_t kColumns = 256;  // joined at a time
-    constexpr int64_t kAhead = 16;  // rows that are asked for before they are read: nobody can foresee where they are
+    constexpr int64_t kAhead = 16;     // prefetch distance in rows; addresses are unpredictable
     const int64_t tiles = (columns + kColumns - 1) / kColumns;
     const int64_t elements = count * columns;
     cpu::parallel_ranges(

@@ -1,4 +1,4 @@
-// Parts of tensors and of variables that StridedSlice would take, replaced.
+// Replaces the part of a tensor or a variable that StridedSlice would return.
 #include <algorithm>
 
 #include "panto/device/array_kernels.h"
@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// Input 4 broadcast to `shape`; further dimensions of it are 1.
+// Returns input 4 broadcast to `shape`. If input 4 has a higher rank, its extra leading dimensions are 1.
 template <class T>
 Tensor repeat(KernelContext& c, const Shape& shape) {
   const Shape& from = c.shape(4);
@@ -30,7 +30,7 @@ Tensor repeat(KernelContext& c, const Shape& shape) {
   return out;
 }
 
-// Input 4 into `whole`, where inputs 1 to 3 and the masks say. Everything is checked before anything is written.
+// Writes input 4 into the slice of `whole` given by inputs 1 to 3 and the masks. Checks everything before writing.
 template <class T>
 void put(KernelContext& c, const Shape& shape, T* whole) {
   const StridedSlice slice =

@@ -1,4 +1,4 @@
-// Blocks of elements moved into channels or the batch and back: what is side by side is copied at a time.
+// Moves blocks of elements into channels or the batch and back, in contiguous runs.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -12,8 +12,8 @@
 namespace panto {
 namespace {
 
-// Between an image [batch, high * size, wide * size, channels] and one of blocks [batch, high, wide, size, size,
-// channels], or where channels are first [batch, channels, high * size, wide * size] and [batch, size, size, channels,
+// Converts between an image [batch, high * size, wide * size, channels] and blocks [batch, high, wide, size, size,
+// channels]; with channels first, between [batch, channels, high * size, wide * size] and [batch, size, size, channels,
 // high, wide].
 template <bool kToBlocks>
 struct ImageBlocks {
@@ -59,7 +59,7 @@ struct ImageBlocks {
   }
 };
 
-// Between [batch, dimensions..., inner] and [places of a block, batch, blocks of each dimension..., inner].
+// Converts between [batch, dimensions..., inner] and [places of a block, batch, blocks of each dimension..., inner].
 template <bool kToBatch>
 struct BatchBlocks {
   template <class T>
@@ -94,7 +94,7 @@ struct BatchBlocks {
   }
 
  private:
-  // Where row `row` of the examples is in space; -1: outside.
+  // Returns the position in `space` of row `row` of the examples; -1 if it is outside.
   static int64_t position(int64_t row, int count, const Shape& space, const Shape& examples,
                           const std::vector<int64_t>& sizes, const std::vector<int64_t>& before) {
     int64_t block[kMaxRank + 1];

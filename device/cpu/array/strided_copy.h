@@ -38,7 +38,7 @@ class StridedCopy : public StridedDims {
   static constexpr int64_t kLine = 64;  // bytes
   static constexpr int64_t kRun = 128;  // bytes that are written together when transposing
 
-  // The dimension along which neighbours in `in` lie, if it is another one than in `out`; else 0.
+  // Returns the dimension that is contiguous in `in` if another dimension is contiguous in `out`; else 0.
   int transposed_dim() const {
     if (dims_[0].out != 1 || dims_[0].in <= 1 || dims_[0].size < 4) return 0;
     for (int d = 1; d < rank_; ++d) {
@@ -93,7 +93,7 @@ class StridedCopy : public StridedDims {
     }
   }
 
-  // What is transposed at a time: squares that are read along rows of `in` and written along rows of `out`.
+  // Side of the squares that are transposed at a time: read along rows of `in`, written along rows of `out`.
   template <class T>
   static constexpr int64_t kSide = kRun / static_cast<int64_t>(sizeof(T));
 
@@ -127,8 +127,8 @@ class StridedCopy : public StridedDims {
     }
   }
 
-  // `rows` <= kSide rows of `in`, which become as many columns of `out`. Each row is read from its start to its end, as
-  // the processor expects when it fetches ahead; the runs that are written lie apart, which costs less.
+  // Turns `rows` <= kSide rows of `in` into columns of `out`. Each row is read from start to end, which suits the
+  // processor's prefetcher. The runs written lie apart; that costs less than scattered reads.
   template <class T>
   static void transpose_rows(const T* in, T* out, const Dim& row, const Dim& column, int64_t rows, int64_t columns,
                              bool stream) {
@@ -141,7 +141,7 @@ class StridedCopy : public StridedDims {
         transpose_small(source, row.in, target, column.out, rows, std::min(side, columns - j));
         continue;
       }
-      // Not at once to its place: where sides are powers of two, its lines share a few places in the cache.
+      // Through a buffer: if the sides are powers of two, the target's lines compete for a few cache sets.
       transpose_small(source, row.in, square, side, side, side);
       if (stream) {
         stream_rows(reinterpret_cast<std::byte*>(target), column.out * static_cast<int64_t>(sizeof(T)),
@@ -152,7 +152,7 @@ class StridedCopy : public StridedDims {
     }
   }
 
-  // Every row of `out` begins a line of the cache, if `out` does.
+  // Returns true if `out` and every row of it begin a cache line.
   template <class T>
   bool writes_whole_lines(const T* out) const {
     bool whole = reinterpret_cast<uintptr_t>(out) % kLine == 0;
@@ -160,7 +160,7 @@ class StridedCopy : public StridedDims {
     return whole;
   }
 
-  // Dimensions 0 and `fast` are transposed, for each index of the others.
+  // Transposes dimensions 0 and `fast` for each index of the other dimensions.
   template <class T>
   void run_transposed(const T* in, T* out, int fast) const {
     constexpr int64_t kColumns = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));

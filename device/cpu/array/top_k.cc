@@ -1,8 +1,8 @@
-// The largest elements of rows, in order: of few a selection, of many a radix sort.
+// The k largest elements of rows, in order: by selection for small k, by radix sort for large k.
 //
-// An element becomes an item, an unsigned key, the smaller the earlier the element comes, with its position. Of
-// elements that are equal the first comes first, and NaN comes before all numbers; so items are in one order only,
-// whoever sorts them and on however many threads.
+// An element becomes an item: an unsigned key plus the element's position. Elements that come earlier in the result
+// have smaller keys. Equal elements are ordered by position and NaN precedes all numbers, so the order is unique,
+// whatever the algorithm and the number of threads.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -22,7 +22,7 @@
 namespace panto {
 namespace {
 
-// 0 for NaN. Zeros of both signs have one key.
+// Returns 0 for NaN. -0 and 0 have the same key.
 template <class T>
 [[gnu::always_inline]] inline auto key_of(T x) {
   using Key = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -38,7 +38,7 @@ template <class T>
   }
 }
 
-// Of a key of 32 bits, in rows that are not longer than that: in one number.
+// A 32-bit key and a 32-bit position in one integer.
 struct ShortItem {
   using Key = uint32_t;
   uint64_t all;
@@ -63,8 +63,8 @@ struct LongItem {
 
 constexpr int kBits = 8;
 constexpr size_t kDigits = size_t{1} << kBits;
-constexpr int64_t kShort = 200;                    // items that are compared rather than dealt out
-constexpr int64_t kSharedSort = int64_t{1} << 16;  // elements of a row that several threads sort
+constexpr int64_t kShort = 200;                    // below this: comparison sort instead of radix sort
+constexpr int64_t kSharedSort = int64_t{1} << 16;  // from this row length on, several threads sort one row
 
 template <class Item>
 size_t digit_of(const Item& item, int pass) {
@@ -83,8 +83,8 @@ void over_parts(int64_t n, int64_t parts, const Body& body) {
       1);
 }
 
-// In order of their keys, those of one key as they were: digit by digit from the lowest. `parts`: each is counted and
-// dealt out by one thread. The result is in `items`, or in `other` where it says true.
+// Stable sort by key, from the lowest digit up. One thread counts and distributes each of the `parts` parts. The result
+// is in `other` if the function returns true, else in `items`.
 template <class Item>
 bool radix_sort(Item* items, Item* other, int64_t n, int64_t parts) {
   constexpr int kPasses = static_cast<int>(8 * sizeof(typename Item::Key) / kBits);
@@ -96,7 +96,7 @@ bool radix_sort(Item* items, Item* other, int64_t n, int64_t parts) {
       std::fill_n(own, kDigits, int64_t{0});
       for (int64_t i = begin; i < end; ++i) ++own[digit_of(items[i], pass)];
     });
-    // Where each part's items of each digit begin.
+    // Turns the counts into the start of each part's items of each digit.
     int64_t before = 0, most = 0;
     for (size_t digit = 0; digit < kDigits; ++digit) {
       const int64_t first = before;
@@ -116,7 +116,7 @@ bool radix_sort(Item* items, Item* other, int64_t n, int64_t parts) {
   return swapped;
 }
 
-// The items of a row, those of its k largest elements first, in order.
+// Returns a row's items with those of the k largest elements first, in order.
 template <class Item>
 class Ranking {
  public:
@@ -144,8 +144,8 @@ class Ranking {
     return radix_sort(items_.data(), other_.data(), n, parts) ? other_.data() : items_.data();
   }
 
-  // Elements are kept until there are several times k, of which then the k first ones are left: whatever does not come
-  // before the last of these is passed over, as most elements soon are.
+  // Collects about 2k candidates, then reduces them to the first k. From then on, elements that do not precede the last
+  // of these are skipped; soon that is most of them.
   template <class T>
   void select(const T* x, int64_t n, int64_t k) {
     using Key = typename Item::Key;
@@ -165,7 +165,7 @@ class Ranking {
       }
       if (!any) continue;
       for (int64_t i = 0; i < count; ++i) {
-        // An element of the last one's key comes behind it.
+        // An equal key at a later position ranks behind `last`.
         if (chosen && keys[i] >= last) continue;
         items_.emplace_back(keys[i], begin + i);
         if (items_.size() < most) continue;
@@ -175,7 +175,7 @@ class Ranking {
     }
     keep(k);
   }
-  // Leaves the k first ones; returns the last of these.
+  // Reduces items_ to the first k; returns the last of these.
   Item keep(int64_t k) {
     const auto last = items_.begin() + (k - 1);
     std::nth_element(items_.begin(), last, items_.end());

@@ -1,5 +1,5 @@
-// Kernels that are instantiated by storage, of ops whose signatures leave quantized types out, as TensorFlow's kernels
-// do.
+// Registers kernels that are instantiated per element size for every plain dtype. Their ops' signatures leave quantized
+// types out, as TensorFlow's kernels do.
 #pragma once
 
 #include "panto/device/cpu/kernel.h"

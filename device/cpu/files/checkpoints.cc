@@ -56,7 +56,7 @@ class Checkpoints {
     expect_graph_files_allowed(pattern);
     std::vector<std::string> paths;
     if (!checkpoint_exists(pattern)) paths = matching_paths(pattern);
-    if (paths.empty()) paths = {pattern};  // whose opening says why, if it is not there
+    if (paths.empty()) paths = {pattern};  // opening it reports why it is missing
     for (const std::string& path : paths) readers_.emplace_back(path);
   }
 

@@ -1,4 +1,4 @@
-// Kernels that choose among boxes that overlap.
+// Kernels of non-maximum suppression.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Box {
   float area() const { return (bottom - top) * (right - left); }
 };
 
-// The intersection, as a part of the union.
+// Returns the intersection divided by the union.
 float overlap(const Box& a, const Box& b) {
   const float area_a = a.area(), area_b = b.area();
   if (area_a <= 0 || area_b <= 0) return 0;
@@ -45,17 +45,17 @@ struct Chosen {
 };
 struct Rules {
   int64_t most;
-  float overlap, score, sigma;  // sigma 0: boxes are left out, not their scores lowered
+  float overlap, score, sigma;  // sigma 0: overlapping boxes are dropped; else their scores are lowered
 };
 
-// One after the other, by scores. A box whose score was lowered waits for its turn again.
-// overlap(i, j): what boxes i and j share.
+// Chooses boxes greedily by score. A box whose score was lowered goes back into the queue. overlap(i, j): the overlap
+// of boxes i and j.
 template <class Overlap>
 std::vector<Chosen> choose_by(const std::vector<float>& scores, const Rules& rules, const Overlap& overlap) {
   struct Candidate {
     int32_t box;
     float score;
-    size_t seen;  // of the chosen ones, by which its score is lowered
+    size_t seen;  // number of chosen boxes that have already lowered its score
     bool operator<(const Candidate& other) const {
       return score < other.score || (score == other.score && box > other.box);
     }
@@ -151,7 +151,7 @@ struct SuppressionKernel {
   }
 };
 
-// Of what boxes share a matrix is given.
+// Input 0 is the matrix of the boxes' overlaps.
 void run_with_overlaps(KernelContext& c) {
   const int64_t n = c.numel(1);
   if (n > std::numeric_limits<int32_t>::max()) invalid("scores: expected as many as int32 counts, got {}", n);

@@ -1,4 +1,4 @@
-// Kernels of images out of encoded bytes, and back (lib/core/media/codecs.h).
+// Kernels that decode and encode images (lib/core/media/codecs.h).
 #include <algorithm>
 #include <string>
 
@@ -17,7 +17,8 @@ using images::kMostBytes;
 
 const std::string& contents_of(const KernelContext& c) { return *c.data<std::string>(0); }
 
-// What the bytes are. BMPs are taken by the two ops that say so, nothing else by DecodeBmp.
+// Returns the format of the bytes. Throws InvalidArgument for a BMP unless `bmp`, and for other formats unless
+// `others`.
 Format expected_format(std::string_view bytes, bool bmp, bool others) {
   const Format format = images::format_of(bytes);
   const bool fits = format == Format::kUnknown ? false : format == Format::kBmp ? bmp : others;
@@ -43,7 +44,7 @@ void expect_channels(int64_t channels, Format format) {
   }
 }
 
-// The one frame of a GIF that may have no more.
+// Decodes a GIF of exactly one frame.
 Tensor only_frame(const std::string& bytes) {
   const Tensor frames = images::decode_gif(bytes, kMostBytes, true);
   if (frames.dim(0) != 1) {
@@ -64,7 +65,7 @@ Tensor scaled(const Tensor& image, const Scale& scale) {
   return out;
 }
 
-// Of bytes; float32 from 0 to 1.
+// Converts 8-bit pixels to `type`; float32 ranges from 0 to 1.
 Tensor converted(const Tensor& image, DType type) {
   if (type == kUint16) {
     return scaled<uint16_t, uint8_t>(image, [](uint8_t v) { return static_cast<uint16_t>(v * 256); });
@@ -82,7 +83,7 @@ Tensor decoded_png(const std::string& bytes, int64_t channels, DType type) {
   return scaled<float, uint16_t>(image, [](uint16_t v) { return static_cast<float>(v) * (1.0F / 65535); });
 }
 
-// A DecodePng, DecodeJpeg or DecodeGif: each decodes all three.
+// Shared by DecodePng, DecodeJpeg and DecodeGif: each decodes all three formats.
 Tensor decoded(const KernelContext& c, int64_t channels, DType type, const images::JpegForm& jpeg) {
   const std::string& bytes = contents_of(c);
   const Format format = expected_format(bytes, false, true);

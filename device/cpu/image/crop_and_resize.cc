@@ -1,4 +1,4 @@
-// Kernels of boxes cut out of images, and of their gradients.
+// Kernels of CropAndResize and its gradients.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// Where pixels of a crop are along one dimension of an image.
+// Maps pixels of a crop to places along one dimension of an image.
 struct Along {
   int64_t from;  // the image's rows or columns
   int64_t to;    // of the crop
@@ -27,16 +27,16 @@ struct Along {
     const float scale = (end - begin) * last() / static_cast<float>(to - 1);
     return begin * last() + static_cast<float>(i) * scale;
   }
-  // NaN is outside too.
+  // NaN counts as outside.
   bool has(float place) const { return place >= 0 && place <= last(); }
-  // What float32 rounded up may be one too many.
+  // The clamp is needed because float32 may round up by one.
   int64_t inside(float whole) const { return std::min(static_cast<int64_t>(whole), from - 1); }
-  // The derivatives of a place by `begin` and `end`.
+  // Derivatives of place(i) with respect to `begin` and `end`.
   float by_begin(int64_t i) const { return to > 1 ? last() - static_cast<float>(i) * ratio() : 0.5F * last(); }
   float by_end(int64_t i) const { return to > 1 ? static_cast<float>(i) * ratio() : 0.5F * last(); }
 };
 
-// The pixels around a place, as offsets of rows or columns.
+// The two rows or columns around a place, and the fraction from the lower to the upper one.
 struct Between {
   int64_t lower, upper;
   float way;
@@ -139,7 +139,7 @@ struct CropKernel {
   }
 };
 
-// Boxes may be of one image: one after the other, for some channels each.
+// Several boxes may add to one image, so threads share out the channels and each handles the boxes in order.
 struct GradImageKernel {
   template <class T>
   static void run(KernelContext& c) {

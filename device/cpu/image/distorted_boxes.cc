@@ -1,4 +1,4 @@
-// Parts of images that are chosen at random: TensorFlow's methods, which words of the stream they take included
+// Random parts of images: TensorFlow's methods, including which words of the stream they consume
 // (tensorflow/core/kernels/image/random_crop_op.cc and sample_distorted_bounding_box_op.cc).
 #include <algorithm>
 #include <cmath>
@@ -32,18 +32,19 @@ struct Box {
   }
 };
 
-// Of sizes that are no longer any image's, one that is too large.
+// Rounds a size. Sizes of 2^31 and more become 2^31, which is larger than any image.
 int64_t rounded(float x) {
   constexpr float kMost = 0x1p31F;
   return x < kMost ? std::lrint(std::max(x, -kMost)) : int64_t{1} << 31;
 }
 
 struct Limits {
-  float least_area, most_area;    // parts of the image's
+  float least_area, most_area;    // fractions of the image's area
   float least_ratio, most_ratio;  // width by height
 };
 
-// A part of an image of a shape and of an area that is drawn; none where rounding leaves no such part.
+// Draws a part of the image with the aspect ratio `ratio`. Returns nullopt if, after rounding, no part is within the
+// limits.
 std::optional<Box> draw_part(int64_t image_height, int64_t image_width, const Limits& limits, float ratio,
                              WordsInOrder& words) {
   if (limits.most_area <= 0 || ratio <= 0 || limits.least_area > limits.most_area) return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<Box> draw_part(int64_t image_height, int64_t image_width, const Li
   height = std::min(height, highest);
   if (height < highest) height += below(static_cast<uint32_t>(highest - height + 1), words);
   int64_t width = width_of(height);
-  // One that rounding alone has made too small, or too large.
+  // Corrects a size that only rounding made too small or too large.
   const auto area = [&] { return static_cast<float>(width * height); };
   if (area() < least) width = width_of(++height);
   if (area() > most) width = width_of(--height);

@@ -20,7 +20,7 @@ struct Images {
   int64_t numel() const { return height * width * channels; }
 };
 
-// What an offset along a side of an image stands for: the window's first pixel.
+// Returns the window's first pixel for an offset along a side of an image.
 template <int kVersion>
 int64_t first_pixel(const KernelContext& c, float offset, int64_t side, int64_t window) {
   const bool normalized = c.flag("normalized"), centered = c.flag("centered");
@@ -33,7 +33,7 @@ int64_t first_pixel(const KernelContext& c, float offset, int64_t side, int64_t 
     at = normalized ? at / 2 + all / 2 - seen / 2 : at + all / 2;
   }
   if (std::isnan(at)) invalid("offsets: expected numbers, got NaN");
-  constexpr float kFar = 0x1p62F;  // further than any image is large
+  constexpr float kFar = 0x1p62F;  // larger than any image
   return static_cast<int64_t>(std::clamp(at, -kFar, kFar));
 }
 

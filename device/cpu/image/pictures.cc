@@ -1,4 +1,4 @@
-// Kernels of boxes drawn on images, and of images seen from elsewhere.
+// Kernels that draw boxes on images, and of projective transforms of images.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +42,7 @@ std::vector<Colour> colours_of(const KernelContext& c, int64_t channels) {
   return colours;
 }
 
-// Where a line of a box is: a number of a row or column, which may be outside.
+// Returns the row or column of a box's edge; it may be outside the image.
 int64_t line_at(float place, int64_t size) {
   const float at = place * static_cast<float>(size - 1);
   constexpr float kFar = 1e15F;
@@ -82,14 +82,14 @@ struct DrawKernel {
   }
 };
 
-// ---- Images seen from elsewhere -------------------------------------------------------------------------------------
+// ---- Projective transforms ------------------------------------------------------------------------------------------
 
 enum class Outside { kConstant, kReflect, kWrap, kNearest };
 
-// Places beyond this are none: their numbers have no fractions, nor room in an integer.
+// Places beyond this are not mapped but clamped: such floats have no fraction and may not fit into an integer.
 constexpr float kFarthest = 1e9F;
 
-// A place along a dimension of `size` pixels, brought inside; NaN and what is too far stay outside.
+// Brings a place along a dimension of `size` pixels inside. NaN stays outside; kConstant changes nothing.
 float inside(float at, int64_t size, Outside outside) {
   if (outside == Outside::kConstant || !(std::abs(at) <= kFarthest)) {
     return outside == Outside::kConstant || std::isnan(at) ? at : std::clamp(at, 0.0F, static_cast<float>(size - 1));
@@ -144,7 +144,7 @@ struct TransformKernel {
             const float* t = transforms + (one ? 0 : 8 * image);
             const T* pixels = images + image * height * width * channels;
             T* pixel = out + row * columns * channels;
-            // The pixel at a place, as a number.
+            // Returns channel k of the pixel at a place, or `fill` outside.
             const auto at = [&](float py, float px, int64_t k) {
               const bool there =
                   py >= 0 && px >= 0 && py < static_cast<float>(height) && px < static_cast<float>(width);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kSteps = 1024;
 
-// Keys' kernel at distances i / 1024 and 1 + i / 1024. As TensorFlow makes it: in double, rounded.
+// Keys' kernel at distances i / 1024 and 1 + i / 1024. Computed in double and rounded, as in TensorFlow.
 struct CubicTable {
   std::array<float, 2 * (kSteps + 1)> values;
   explicit CubicTable(double a) {
@@ -84,7 +84,7 @@ namespace {
 
 using cpu::Resize;
 
-// body(image, row) for all rows of the resized images.
+// Calls body(image, row) for all rows of the resized images.
 template <class T, class Body>
 void over_rows(const Resize& r, int64_t taps, const Body& body) {
   cpu::parallel_ranges(
@@ -96,7 +96,7 @@ void over_rows(const Resize& r, int64_t taps, const Body& body) {
       },
       1);
 }
-// Of gradients, which several rows add to, one image at a time.
+// For gradients: several rows add to one row, so one thread handles a whole image.
 template <class Body>
 void over_images(const Resize& r, int64_t taps, const Body& body) {
   cpu::parallel_ranges(
@@ -119,7 +119,7 @@ struct BilinearKernel {
     const Resize r(c, c.shape(0), c.out_shape(0));
     const T* in = c.data<T>(0);
     float* out = c.out_data<float>(0);
-    if (r.height.from == r.height.to && r.width.from == r.width.to) {  // also of infinities
+    if (r.height.from == r.height.to && r.width.from == r.width.to) {  // exact for infinities too
       for (int64_t i = 0; i < c.out_numel(0); ++i) out[i] = as_float(in[i]);
       return;
     }
@@ -146,8 +146,8 @@ struct BilinearKernel {
   }
 
  private:
-  // Pixels of fewer make no vector of channels: rows are stretched first, of which the two that are next to a row of
-  // the result are mixed. The numbers are the same.
+  // With fewer channels, vectors along channels do not pay. Instead rows are stretched first, then the two rows next to
+  // a row of the result are mixed. The results are identical.
   static constexpr int64_t kFewChannels = 8;
   template <class T>
   static void few_channels(const Resize& r, const std::vector<cpu::Between>& rows,
@@ -173,7 +173,7 @@ struct BilinearKernel {
         r.images * r.height.to, r.images * r.height.to * width * 16,
         [&](int64_t begin, int64_t end) {
           std::vector<float> lower(static_cast<size_t>(width)), upper(lower.size());
-          int64_t in_lower = -1, in_upper = -1;  // where they are of
+          int64_t in_lower = -1, in_upper = -1;  // source rows of `lower` and `upper`, as offsets
           cpu::multiversioned_for<T>([&] {
             for (int64_t i = begin; i < end; ++i) {
               const cpu::Between& row = rows[static_cast<size_t>(i % r.height.to)];
@@ -227,7 +227,7 @@ struct BilinearGradKernel {
   }
 };
 
-// Elements are bytes.
+// Copies pixels as bytes, whatever their type.
 void nearest(KernelContext& c) {
   if (c.out_numel(0) == 0) return;
   const Resize r(c, c.shape(0), c.out_shape(0));

@@ -1,4 +1,4 @@
-// Where the pixels of a resized image are in the original: TensorFlow's numbers, in float32.
+// Maps the pixels of a resized image to places in the original, with TensorFlow's float32 arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ResizeAxis {
   ResizeAxis(int64_t from, int64_t to, bool align_corners, bool half_pixel)
       : from(from),
         to(to),
-        // Of one pixel both ends are the same.
+        // With a single pixel the corners cannot be aligned.
         scale(align_corners && to > 1 && from > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
                                                   : static_cast<float>(from) / static_cast<float>(to)),
         half_pixel(half_pixel) {}
@@ -31,7 +31,7 @@ struct ResizeAxis {
   int64_t inside(int64_t i) const { return std::clamp<int64_t>(i, 0, from - 1); }
 };
 
-// Two neighbours, and how far the place is from the lower to the upper one.
+// Two neighbours, and the fraction of the way from the lower to the upper one.
 struct Between {
   int64_t lower, upper;
   float way;
@@ -56,21 +56,21 @@ inline std::vector<int64_t> nearest_places(const ResizeAxis& a, bool align_corne
   return places;
 }
 
-// Four neighbours with their weights. Weights are those of a table of 1024 steps.
+// Four neighbours with their weights, from a table of 1024 steps.
 struct Cubic {
   int64_t index[4];
   float weight[4];
 };
 std::vector<Cubic> bicubic_places(const ResizeAxis& a);
 
-// The pixels that one of the resized image covers, and how much of each.
+// The original pixels that one resized pixel covers, and how much of each.
 struct Cover {
   std::vector<int64_t> index;
   std::vector<float> weight;
 };
 std::vector<Cover> area_places(const ResizeAxis& a);
 
-// Sizes of a call: the original is [images, height.from, width.from, channels], the other has `.to`.
+// Sizes of a call: the original is [images, height.from, width.from, channels]; the resized image has `.to` instead.
 struct Resize {
   int64_t images, channels;
   ResizeAxis height, width;

@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// A kernel's height at a distance, and the distance from which on it is 0.
+// A resampling kernel: its value at a distance, and the radius beyond which it is 0.
 struct Bell {
   float radius;
   float (*at)(float x, float radius);
@@ -56,7 +56,7 @@ Bell bell_named(std::string_view name) {
   return {2, name == "keyscubic" ? keys : mitchell};
 }
 
-// For each row (or column) of the result the first one of the original that it is made of, and the weights.
+// For each row (or column) of the result: the first row of the original that it uses, and the weights.
 class Spans {
  public:
   struct Span {
@@ -74,7 +74,7 @@ class Spans {
     for (int64_t i = 0; i < to; ++i) {
       begins_.push_back(weights_.size());
       const float at = (static_cast<float>(i) + 0.5F) * inverse + offset;
-      // NaN is outside too.
+      // NaN counts as outside.
       if (!(at >= 0 && at <= size)) {
         firsts_.push_back(0);
         continue;
@@ -82,7 +82,7 @@ class Spans {
       const auto inside = [&](float place) {
         return static_cast<int64_t>(std::clamp(place, 0.0F, static_cast<float>(from - 1)));
       };
-      // What float32 rounded up may be one too many.
+      // The min is needed because float32 may round up by one.
       const int64_t first = std::min(inside(std::ceil(at - bell.radius * width - 0.5F)), from - 1);
       const int64_t last = std::min(inside(std::floor(at + bell.radius * width - 0.5F)), from - 1);
       firsts_.push_back(first);
@@ -114,7 +114,7 @@ class Spans {
 
 struct Both {
   Spans rows, columns;
-  // Of images of shape `from`, scaled to `to`.
+  // For images of shape `from`, scaled to `to`.
   Both(const KernelContext& c, const Shape& from, const Shape& to)
       : rows(bell_named(c.text("kernel_type")), from.dim(1), to.dim(1), c.data<float>(2)[0], c.data<float>(3)[0],
              c.flag("antialias")),
@@ -167,7 +167,7 @@ void run_gradient(KernelContext& c) {
   if (c.numel(0) == 0 || c.out_numel(0) == 0) return;
   const int64_t channels = from.dim(3), line = from.dim(2) * channels;
   const auto* grads = c.data<float>(0);
-  // An image is one thread's: rows of it get what several of the gradient have.
+  // One thread per image: several rows of the incoming gradient add to one row of the image.
   cpu::parallel_ranges(
       to.dim(0), c.numel(0) * 64,
       [&](int64_t begin, int64_t end) {

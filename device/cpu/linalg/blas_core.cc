@@ -1,6 +1,6 @@
-// OpenBLAS chooses its kernels by the model of the processor when it is loaded, and takes the oldest for a model that
-// is newer than itself: those of SSE3, with which a product takes five times as long as with AVX-512 and a
-// decomposition twice. It is told which it may take before its first function is called.
+// When it is loaded, OpenBLAS chooses its kernels by processor model. For a model newer than itself it takes the oldest
+// ones, SSE3, with which a product takes five times as long as with AVX-512 and a decomposition twice. This file tells
+// OpenBLAS which kernels to take before its first function is called.
 //
 // Measured with Debian 12's 0.3.21 on Emerald Rapids, one thread, float32, 512x512: product 8.2 -> 1.7 ms, LU 4.7
 // -> 2.4, QR 16 -> 6.4, eigenvectors of a symmetric matrix 32 -> 16, SVD 80 -> 34.
@@ -22,7 +22,7 @@
 namespace panto {
 namespace {
 
-// Whether kernels of this name have vectors of 128 bits, where there are twice or four times as wide ones.
+// Returns true if the kernels of this name use 128-bit vectors only.
 bool is_narrow(std::string_view core) {
   constexpr std::string_view kNarrow[] = {
       "Prescott",  "Core2",  "Penryn",  "Dunnington",   "Nehalem",   "Atom", "Katmai",  "Coppermine",
@@ -32,15 +32,16 @@ bool is_narrow(std::string_view core) {
 
 constexpr const char* kVariable = "OPENBLAS_CORETYPE";
 
-// Calls f() where the environment has one variable more: the only way to tell OpenBLAS. Other threads that read theirs
-// meanwhile see one or the other, whole; setenv would move what they read. What they set meanwhile is lost.
+// Calls f() with one more environment variable: the only way to tell OpenBLAS. Threads that read the environment
+// meanwhile see the old or the new array, complete; setenv could move the array while they read it. Variables that
+// other threads set meanwhile are lost.
 template <class F>
 void with_variable(std::string text, const F& f) {
   struct Environment {
     std::string text;
     std::vector<char*> variables;
   };
-  static auto* const more = new Environment{std::move(text), {}};  // leaked on purpose: somebody may still read it
+  static auto* const more = new Environment{std::move(text), {}};  // leaked on purpose: a thread may still read it
   char** const before = environ;
   for (char** variable = before; variable != nullptr && *variable != nullptr; ++variable) {
     more->variables.push_back(*variable);
@@ -56,7 +57,7 @@ void with_variable(std::string text, const F& f) {
   }
 }
 
-// Where OpenBLAS was built for one kind of processor only it does not have these functions.
+// An OpenBLAS built for a single kind of processor lacks these functions.
 void choose_kernels(void* openblas) {
   const auto core = reinterpret_cast<char* (*)()>(dlsym(openblas, "openblas_get_corename"));
   const auto end = reinterpret_cast<void (*)()>(dlsym(openblas, "gotoblas_dynamic_quit"));

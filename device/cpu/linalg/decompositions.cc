@@ -21,7 +21,7 @@ void fill_identity(T* to, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < std::min(rows, columns); ++i) to[i * columns + i] = 1;
 }
 
-// Of the work space of routines whose own count of it, in 32 bits, must not overflow.
+// Upper bound of the work space of routines that compute its length in 32 bits. Throws if that would overflow.
 Int square_work(int64_t shorter, int64_t longer) {
   const int64_t squares = checked_mul(shorter, checked_add(checked_mul(shorter, 5), checked_mul(longer, 3)));
   return lapack::to_int(checked_add(squares, checked_mul(checked_add(shorter, longer), 128)));
@@ -80,7 +80,7 @@ class SingularValues {
  public:
   using R = Real<T>;
 
-  // What is to be computed beside the values: 'N' nothing, 'S' as many vectors as there are values, 'A' all.
+  // `job`: the vectors to compute: 'N' none, 'S' as many as there are singular values, 'A' all.
   SingularValues(Device& device, char job, Int rows, Int columns)
       : device_(device),
         job_(job),
@@ -98,14 +98,14 @@ class SingularValues {
         length_(wanted()),
         work_(device, length_) {}
 
-  // False: LAPACK gives up.
+  // Returns false if LAPACK does not converge.
   bool decompose(const T* matrix) {
     transposed(matrix, rows_, columns_, a_.data());
     if (lapack::gesdd(job_, rows_, columns_, a_.data(), rows_, s_.data(), u_.data(), rows_, v_.data(), v_columns_,
                       work_.data(), length_, real_work_.data(), integers_.data()) == 0) {
       return true;
     }
-    // Dividing is faster, but not as certain as the iteration.
+    // Divide and conquer (gesdd) is faster, but fails where the QR iteration (gesvd) may converge.
     transposed(matrix, rows_, columns_, a_.data());
     T told{};
     const auto iterate = [&](T* work, Int length) {
@@ -119,7 +119,7 @@ class SingularValues {
   }
   const R* values() const { return s_.data(); }
   void write_u(T* u) const { transposed(u_.data(), u_columns_, rows_, u); }
-  // LAPACK gives the adjoint by columns.
+  // LAPACK returns V's adjoint, column-major.
   void write_v(T* v) const {
     std::transform(v_.data(), v_.data() + int64_t{columns_} * v_columns_, v, [](T x) { return conjugate(x); });
   }
@@ -203,8 +203,8 @@ class HermitianEigen {
     integers_.emplace(device, integer_length_);
   }
 
-  // Of the lower triangle. By columns it is the upper triangle of the conjugate, which has the same values, and the
-  // conjugate vectors.
+  // Reads the lower triangle. Read column-major, it is the upper triangle of the conjugate matrix, which has the same
+  // eigenvalues and the conjugate eigenvectors.
   bool decompose(const T* matrix) {
     std::copy_n(matrix, int64_t{n_} * n_, a_.data());
     return lapack::eigen_hermitian(job_, n_, a_.data(), values_.data(), work_->data(), length_, real_work_->data(),
@@ -223,7 +223,7 @@ class HermitianEigen {
   std::optional<Scratch<Int>> integers_;
 };
 
-// Whether what is on and below the diagonal is finite.
+// Returns true if the elements on and below the diagonal are finite.
 template <class T>
 bool lower_is_finite(const T* matrix, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -287,7 +287,8 @@ class GeneralEigen {
       return {parts_.data()[i], parts_.data()[n_ + i]};
     }
   }
-  // Of a real matrix, two conjugate vectors are two columns: the real part, and the imaginary one of the first of both.
+  // For a real matrix LAPACK stores a conjugate pair of vectors as two columns: the real part, and the imaginary part
+  // of the first vector.
   void write_vectors(C* to) const {
     const T* v = v_.data();
     for (int64_t k = 0; k < n_; ++k) {
@@ -318,7 +319,7 @@ class GeneralEigen {
   Int n_, length_ = 0;
   Scratch<T> a_, v_;
   Scratch<C> values_;
-  Scratch<R> parts_;  // of the values of a real matrix; LAPACK's real work space of a complex one
+  Scratch<R> parts_;  // real matrix: parts of the eigenvalues; complex: LAPACK's real work space
   std::optional<Scratch<T>> work_;
 };
 

@@ -1,4 +1,4 @@
-// Kernels of what is computed by triangular factors: Cholesky's and those of Gaussian elimination.
+// Kernels that use triangular factors: Cholesky's and those of Gaussian elimination.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -18,7 +18,8 @@ using namespace matrices;
 constexpr std::string_view kInvertible = "input: expected a matrix that can be inverted";
 constexpr std::string_view kSingular = "a singular one";
 
-// The lower triangle by rows is the upper one by columns, of the conjugate, whose factor by columns is ours by rows.
+// The row-major lower triangle is, read column-major, the upper triangle of the conjugate matrix. Its column-major
+// factor is the wanted factor, row-major.
 struct CholeskyKernel {
   template <class T>
   static void run(KernelContext& c) {
@@ -43,15 +44,15 @@ struct CholeskyKernel {
 };
 const CpuKernel cholesky_kernel("Cholesky", FractionsAndHalf{}, InWider<CholeskyKernel>{});
 
-// The factors of one matrix after the other.
+// LU factors of one matrix at a time.
 template <class T>
 class Elimination {
  public:
   Elimination(Device& device, int64_t rows)
       : n_(lapack::to_int(rows)), factors_(device, checked_mul(rows, rows)), pivots_(device, rows) {}
 
-  // Of `matrix` by rows, or its adjoint. False: some pivot is zero. Of a matrix with NaN everything is NaN: BLAS may
-  // find the largest of such elements outside of the matrix.
+  // Factors the row-major `matrix` or its adjoint. Returns false if a pivot is zero. A matrix with NaN gets factors of
+  // NaN without BLAS, whose pivot search could return an index outside the matrix.
   bool factor(const T* matrix, bool adjoint) {
     const int64_t elements = int64_t{n_} * n_;
     if (has_nan(matrix, elements)) {
@@ -60,17 +61,17 @@ class Elimination {
       return true;
     }
     to_columns(matrix, n_, n_, adjoint, factors_.data());
-    // A pivot that is zero is seen below.
+    // Ignores `info`: zero pivots are found below.
     lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
     for (int64_t i = 0; i < n_; ++i) {
       if (diagonal(i) == T{}) return false;
     }
     return true;
   }
-  // Of `count` columns in `x`.
+  // Solves for the `count` columns of `x`, in place.
   void solve(T* x, Int count) const { lapack::getrs('N', n_, count, factors_.data(), n_, pivots_.data(), x, n_); }
   T diagonal(int64_t i) const { return factors_.data()[i * n_ + i]; }
-  // Row i was exchanged with this one, when those before it were in place. (What overflowed may have led BLAS astray.)
+  // Returns the row that row i was swapped with in step i. (Clamped: after an overflow BLAS may return a wrong index.)
   int64_t pivot(int64_t i) const { return std::clamp<int64_t>(pivots_.data()[i] - 1, 0, n_ - 1); }
   const T* columns() const { return factors_.data(); }
 
@@ -134,7 +135,7 @@ struct MatrixSolveKernel {
 };
 const CpuKernel solve_kernel("MatrixSolve", FractionsAndHalf{}, InWider<MatrixSolveKernel>{});
 
-// Numbers times powers of two, so that no product on the way to one that fits leaves the type's range.
+// A product kept as mantissa and exponent, so that no partial product overflows or underflows.
 class ScaledProduct {
  public:
   void multiply(std::complex<double> x) { value_ = scaled(value_ * scaled(x)); }
@@ -156,7 +157,7 @@ class ScaledProduct {
   int64_t exponent_ = 0;
 };
 
-// From what was computed in complex numbers.
+// Converts a complex result to T.
 template <class T>
 T part_of(std::complex<double> x) {
   if constexpr (kIsComplex<T>) {
@@ -198,7 +199,7 @@ struct LogMatrixDeterminantKernel {
           for (int64_t k = 0; k < m.rows; ++k) {
             const std::complex<double> x(elimination.diagonal(k));
             const double size = std::abs(x);
-            // Of zero the sign is zero.
+            // The sign of zero is zero.
             sign *= size == 0 ? x : x / size;
             if (elimination.pivot(k) != k) sign = -sign;
             logarithm += std::log(size);
@@ -243,7 +244,7 @@ struct LuKernel {
 };
 const CpuKernel lu_kernel("Lu", FractionsAndHalf{}, InWider<LuKernel>{});
 
-// A X = B is X' A' = B' of the transposed matrices, which is what they are by columns.
+// A X = B is X' A' = B' for the transposed matrices, and column-major the matrices are transposed.
 struct MatrixTriangularSolveKernel {
   template <class T>
   static void run(KernelContext& c) {

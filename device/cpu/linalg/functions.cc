@@ -16,7 +16,7 @@ namespace {
 using namespace matrices;
 using Complex = std::complex<double>;
 
-// What elements are computed in.
+// The type in which elements are computed.
 template <class T>
 using Computed =
     std::conditional_t<std::is_same_v<T, std::complex<float>> || std::is_same_v<T, Complex>, Complex, double>;
@@ -30,7 +30,7 @@ To element(From x) {
   }
 }
 
-// Square matrices, column by column.
+// A column-major square matrix.
 template <class T>
 struct Square {
   Int n;
@@ -42,7 +42,7 @@ struct Square {
   void set_product(const Square& a, const Square& b, char form_of_b = 'N') {
     lapack::gemm('N', form_of_b, n, n, n, T{1}, a.x.data(), n, b.x.data(), n, T{}, x.data(), n);
   }
-  // The largest sum of sizes in a column.
+  // Returns the 1-norm: the largest column sum of absolute values.
   double norm() const {
     double most = 0;
     for (int64_t column = 0; column < n; ++column) {
@@ -55,8 +55,8 @@ struct Square {
   void fill(T value) { std::fill(x.begin(), x.end(), value); }
 };
 
-// `C::run` sets `matrix` to a function of it, or returns false where an iteration does not end. `C::is_real`: whether
-// that of a real matrix is real.
+// `C::run` replaces `matrix` by the function's value, or returns false if an iteration does not converge. `C::is_real`:
+// whether the function's value for a real matrix is real.
 template <class T, class C>
 void each_square(KernelContext& c, double flops_by_cube) {
   const Matrices m(c.shape(0));
@@ -95,7 +95,8 @@ void each_square(KernelContext& c, double flops_by_cube) {
   fault.check(m, "input: expected a matrix whose eigenvalues can be found", "one for which the iteration does not end");
 }
 
-// Padé's approximant of order 13, for norms up to 5.4; others are halved, and their exponential squared.
+// Padé's approximant of order 13, for norms up to 5.4; larger matrices are halved repeatedly, and the result squared as
+// often.
 template <class T>
 struct Exponential {
   Int n;
@@ -157,7 +158,7 @@ struct Exponential {
   }
 };
 
-// matrix = vectors triangle vectors'
+// Schur decomposition: matrix = vectors triangle vectors'
 struct Schur {
   Int n;
   Square<Complex> matrix, vectors, part;
@@ -195,7 +196,7 @@ struct Schur {
 
 struct SquareRoot : Schur {
   using Schur::Schur;
-  // Imaginary parts are what is left of rounding, or of the roots of negative values.
+  // Imaginary parts come from rounding errors or from roots of negative eigenvalues.
   bool is_real() const {
     double real = 0, imaginary = 0;
     for (const Complex& x : matrix.x) {
@@ -212,7 +213,7 @@ struct SquareRoot : Schur {
   }
 };
 
-// Gauss and Legendre's points in (0, 1), and their weights.
+// Gauss-Legendre points in (0, 1) and their weights.
 struct GaussPoints {
   static constexpr int kCount = 8;
   std::array<double, kCount> points{}, weights{};
@@ -236,7 +237,7 @@ struct GaussPoints {
   }
 };
 
-// Roots are taken until the triangle is close to 1, where the logarithm is a sum of fractions.
+// Takes square roots until the triangle is close to the identity, where the logarithm is a sum of fractions.
 struct Logarithm : Schur {
   using Schur::Schur;
   static bool is_real() { return true; }
@@ -262,7 +263,7 @@ struct Logarithm : Schur {
       if (roots == kMost) return false;
       take_root();
     }
-    // `part` is X, of the logarithm of 1 + X: the sum of w X / (1 + p X).
+    // `part` is X; log(1 + X) is the sum of w X / (1 + p X).
     matrix.fill({});
     Square<Complex> below(n), fraction(n);
     for (size_t k = 0; k < GaussPoints::kCount; ++k) {

@@ -1,6 +1,6 @@
-// The routines of LAPACK and BLAS that kernels call, by their Fortran symbols, for all four types: matrices lie column
-// by column, `ld*` is the distance of columns. Each function returns LAPACK's `info`; those that need work space take
-// as much as the function `*_work` says.
+// The LAPACK and BLAS routines that kernels call, by their Fortran symbols, for all four types. Matrices are
+// column-major; `ld*` is the stride of the columns. Each function returns LAPACK's `info`; a call with a length of -1
+// asks for the length of the work space.
 //
 // xtensor-blas is no help here: its functions allocate anew for every matrix.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace panto::lapack {
 
-// Sizes are Fortran's.
+// Fortran's default integer.
 using Int = int32_t;
 
 template <class T>
@@ -34,7 +34,8 @@ template <class T>
 inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 
 inline Int to_int(int64_t n) { return checked_cast<Int>(n, "size of a matrix"); }
-// The length of work space, as LAPACK tells it: a floating number, which in float is rounded.
+// Converts the work space length, which LAPACK returns as a floating-point number. Rounds up, as a float may be
+// inexact.
 template <class R>
 Int length_of(R told) {
   const double exact = static_cast<double>(std::nextafter(told, std::numeric_limits<R>::infinity()));
@@ -45,8 +46,7 @@ Int length_of(std::complex<R> told) {
   return length_of(told.real());
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): types
-// Hidden arguments, at the end: the lengths of the strings.
+// NOLINTBEGIN(bugprone-macro-parentheses): types The trailing size_t arguments are Fortran's hidden string lengths.
 #define PANTO_LAPACK_OF_TYPE(prefix, T)                                                                                \
   extern "C" {                                                                                                         \
   void prefix##potrf_(const char* uplo, const Int* n, T* a, const Int* lda, Int* info, size_t);                        \
@@ -97,7 +97,7 @@ PANTO_LAPACK_OF_TYPE(c, std::complex<float>)
 PANTO_LAPACK_OF_TYPE(z, std::complex<double>)
 #undef PANTO_LAPACK_OF_TYPE
 
-// What has another name, or other arguments, where numbers are complex. `rwork` is not looked at where they are real.
+// Routines whose names or arguments differ for complex types. For real types `rwork` is ignored.
 #define PANTO_LAPACK_OF_REAL(prefix, T)                                                                               \
   extern "C" {                                                                                                        \
   void prefix##orgqr_(const Int* m, const Int* n, const Int* k, T* a, const Int* lda, const T* tau, T* work,          \

@@ -1,5 +1,4 @@
-// Batches of matrices, which are the last two dimensions of tensors, for kernels that call LAPACK on one after the
-// other.
+// Batches of matrices (the last two dimensions of a tensor), for kernels that call LAPACK on each matrix.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ using lapack::Int;
 using lapack::kIsComplex;
 using lapack::Real;
 
-// What ops allow of T; halves are computed in float.
+// The types T of ops; halves are computed in float.
 using Complexes = TypeList<std::complex<float>, std::complex<double>>;
 using Fractions = TypeList<float, double, std::complex<float>, std::complex<double>>;
 using FractionsAndHalf = TypeList<float, double, Half, std::complex<float>, std::complex<double>>;
@@ -64,7 +63,7 @@ template <class T>
 bool has_nan(const T* x, int64_t n) {
   return std::any_of(x, x + n, [](T v) { return v != v; });
 }
-// NaN where a number is real; both parts of one that is complex.
+// Returns NaN; for a complex type both parts are NaN.
 template <class T>
 constexpr T not_a_number() {
   constexpr auto kNaN = std::numeric_limits<Real<T>>::quiet_NaN();
@@ -85,7 +84,7 @@ struct Matrices {
   int64_t shorter() const { return std::min(rows, columns); }
 };
 
-// A [rows, columns] matrix by rows, written column by column; or one of [columns, rows] the other way.
+// Converts a row-major [rows, columns] matrix to column-major, or a column-major [columns, rows] matrix to row-major.
 template <bool kConjugate = false, class T>
 void transposed(const T* from, int64_t rows, int64_t columns, T* to) {
   constexpr int64_t kBlock = 16;
@@ -102,14 +101,14 @@ void transposed(const T* from, int64_t rows, int64_t columns, T* to) {
     }
   }
 }
-// A [rows, columns] matrix by rows, or its adjoint, as columns.
+// Converts a row-major [rows, columns] matrix, or its adjoint, to column-major.
 template <class T>
 void to_columns(const T* from, int64_t rows, int64_t columns, bool adjoint, T* to) {
   if (!adjoint) return transposed(from, rows, columns, to);
   std::transform(from, from + rows * columns, to, [](T x) { return conjugate(x); });
 }
 
-// Which of a batch's matrices is the first that has a fault: the same one whatever thread met it.
+// Finds the first faulty matrix of a batch; the same one whatever the number of threads.
 class FirstFault {
  public:
   void at(int64_t matrix) {
@@ -117,7 +116,7 @@ class FirstFault {
     while (matrix < seen && !first_.compare_exchange_weak(seen, matrix, std::memory_order_relaxed)) {
     }
   }
-  // Throws InvalidArgument: `<what>, got <but>`, and which matrix it is where there are several.
+  // Throws InvalidArgument `<what>, got <but>` if there was a fault, with the matrix's number if there are several.
   void check(const Matrices& m, std::string_view what, std::string_view but) const {
     const int64_t first = first_.load(std::memory_order_relaxed);
     if (first == INT64_MAX) return;
@@ -129,7 +128,8 @@ class FirstFault {
   std::atomic<int64_t> first_ = INT64_MAX;
 };
 
-// The time that `flops` operations on one matrix take, as parallel_ranges counts it; calls of LAPACK take some more.
+// Work of `flops` operations on each of `count` matrices, in the units of parallel_ranges, plus the cost of LAPACK
+// calls.
 inline int64_t work_of(double flops, int64_t count) {
   constexpr double kCall = 2000;
   return static_cast<int64_t>(std::min(0x1p62, (flops + kCall) * static_cast<double>(count)));
@@ -139,8 +139,8 @@ inline double cube(int64_t n) {
   return x * x * x;
 }
 
-// body(workspace, i) for i in [0, count), where `make` gives the workspace, one for each thread that takes part. Each
-// matrix is one thread's: so results do not depend on how many there are.
+// Calls body(workspace, i) for i in [0, count). `make` creates a workspace for each participating thread. One thread
+// computes all of a matrix, so results do not depend on the number of threads.
 template <class Make, class Body>
 void each_matrix(int64_t count, double flops, const Make& make, const Body& body) {
   if (count == 0) return;

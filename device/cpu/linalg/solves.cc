@@ -1,4 +1,4 @@
-// Kernels of linear least squares, and of equations with bands of numbers.
+// Kernels of linear least squares and of banded equations.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace matrices;
 
-// By normal equations and Cholesky's factor, or by LAPACK's complete orthogonal factorization.
+// Solves by normal equations and Cholesky's factor if `fast`, else by LAPACK's complete orthogonal factorization.
 template <class T>
 class LeastSquares {
  public:
@@ -37,7 +37,7 @@ class LeastSquares {
         work_(device, length_),
         real_work_(device, fast ? 0 : checked_mul(2, columns)) {}
 
-  // False: the factor does not exist.
+  // Returns false if the factor does not exist.
   bool solve(const T* matrix, const T* right, double regularizer, T* out) {
     transposed(matrix, rows_, columns_, a_.data());
     return fast_ ? by_gram(right, static_cast<R>(regularizer), out) : by_factors(right, out);
@@ -133,14 +133,14 @@ const CpuKernel solve_ls_kernel("MatrixSolveLs", FractionsAndHalf{}, InWider<Mat
 
 // ---- Three diagonals ----------------------------------------------------------------------------------------------
 
-// One matrix, given as rows of the diagonal above, the main one and the one below, which begins with what is ignored.
-// The elements are eliminated in place, in rows that are exchanged where that gives the larger pivot.
+// One matrix, given as three rows: the diagonal above, the main diagonal and the one below, whose first element is
+// ignored. Elimination is in place; rows are exchanged if that gives the larger pivot.
 template <class T>
 class Tridiagonal {
  public:
   Tridiagonal(Device& device, int64_t n) : n_(n), rows_(device, checked_mul(4, n)) {}
 
-  // Everything is NaN where a pivot is zero; with `perturb` it is replaced by a small number.
+  // If a pivot is zero, all of x is NaN; with `perturb` a small number replaces the pivot.
   void solve(const T* diagonals, const T* right, int64_t columns, bool exchange, bool perturb, T* x) {
     std::copy_n(right, n_ * columns, x);
     T *above = rows_.data(), *main = above + n_, *below = main + n_, *second = below + n_;
@@ -227,26 +227,26 @@ struct TridiagonalMatMulKernel {
 };
 const CpuKernel tridiagonal_mat_mul_kernel("TridiagonalMatMul", Fractions{}, TridiagonalMatMulKernel{});
 
-// ---- A triangle of several diagonals ------------------------------------------------------------------------------
+// ---- Banded triangles ---------------------------------------------------------------------------------------------
 
-// `bands` has a row for each diagonal, from the uppermost, with its elements where the row of the matrix says.
+// `bands` has a row for each diagonal, the uppermost first; the element of matrix row i is at index i.
 template <class T>
 struct Bands {
   const T* bands;
   int64_t count, n;
   bool lower;
 
-  // The element in `row` that is `d` places from the diagonal, towards the triangle's corner.
+  // Returns the element in `row` that is `d` places from the main diagonal.
   T at(int64_t row, int64_t d) const { return bands[(lower ? d : count - 1 - d) * n + row]; }
-  // x becomes A^-1 x or (A')^-1 x. False: a zero on the diagonal.
+  // Replaces x by A^-1 x or (A')^-1 x. Returns false if the diagonal has a zero.
   bool solve(bool adjoint, int64_t columns, T* x) const {
     const bool forwards = lower != adjoint;
     for (int64_t step = 0; step < n; ++step) {
       const int64_t i = forwards ? step : n - 1 - step;
-      const int64_t direction = forwards ? -1 : 1;  // to those that are known
+      const int64_t direction = forwards ? -1 : 1;  // towards the solved rows
       for (int64_t d = 1; d < std::min(count, step + 1); ++d) {
         const int64_t other = i + direction * d;
-        // Of the adjoint the row is the other's column.
+        // The adjoint's element (i, other) is the conjugate of A's (other, i).
         const T factor = adjoint ? conjugate(at(other, d)) : at(i, d);
         for (int64_t k = 0; k < columns; ++k) x[i * columns + k] -= factor * x[other * columns + k];
       }
@@ -283,7 +283,7 @@ const CpuKernel banded_solve_kernel("BandedTriangularSolve", FractionsAndHalf{},
 
 // ---- Vectors ------------------------------------------------------------------------------------------------------
 
-// T: what is computed in is not narrower than the promotion of T, and integers are unsigned: they wrap.
+// Integers are computed as unsigned of at least 32 bits, so that they wrap.
 struct CrossKernel {
   template <class T>
   static void run(KernelContext& c) {

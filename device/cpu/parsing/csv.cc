@@ -1,4 +1,4 @@
-// The kernel of DecodeCSV: the fields of lines, as TensorFlow divides them.
+// The kernel of DecodeCSV: splits lines into fields as TensorFlow does.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ class LineReader {
   explicit LineReader(const KernelContext& c)
       : delimiter_(c.text("field_delim")[0]), quotes_(c.flag("use_quote_delim")), columns_(c.integers("select_cols")) {}
 
-  // The fields that are wanted, in order.
+  // Appends the selected fields of the line, in order.
   void read(std::string_view line, std::vector<std::string>& fields) const {
     fields.clear();
     int64_t number = 0;
@@ -24,7 +24,7 @@ class LineReader {
     std::string field;
     size_t at = 0;
     while (at < line.size()) {
-      if (line[at] == '\n' || line[at] == '\r') {  // before a field
+      if (line[at] == '\n' || line[at] == '\r') {  // ignored before a field
         ++at;
         continue;
       }
@@ -36,12 +36,12 @@ class LineReader {
       }
       ++number;
     }
-    // An empty one behind the last delimiter.
+    // A trailing delimiter is followed by an empty field.
     if (!line.empty() && line.back() == delimiter_ && wanted()) fields.emplace_back();
   }
 
  private:
-  // Each gives where the next field begins.
+  // Each returns where the next field begins.
   size_t read_plain(std::string_view line, size_t at, std::string& field) const {
     const size_t end = std::min(line.find(delimiter_, at), line.size());
     field = line.substr(at, end - at);

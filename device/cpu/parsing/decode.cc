@@ -1,4 +1,4 @@
-// Kernels that make numbers of bytes, tensors of strings and strings of tensors.
+// Kernels that decode numbers from bytes and convert between tensors and strings.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// Puts each number's bytes in the other order.
+// Reverses the bytes of each number.
 template <class T>
 void swap_bytes(char* bytes, int64_t count) {
   constexpr bool kPairs = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
@@ -28,7 +28,7 @@ void swap_bytes(char* bytes, int64_t count) {
   }
 }
 
-// Bytes of other numbers would be undefined behaviour everywhere else.
+// A bool whose byte is neither 0 nor 1 would be undefined behaviour everywhere else.
 void only_bools(char* bytes, int64_t count) {
   std::transform(bytes, bytes + count, bytes, [](char b) { return static_cast<char>(b != 0); });
 }

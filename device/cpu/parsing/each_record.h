@@ -1,4 +1,4 @@
-// A loop over records on several threads, whose faults are those of one thread.
+// A parallel loop over records that throws the same error as a sequential loop.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace panto::cpu {
 
-// Calls body(i) for each of n records, of `bytes` bytes together. Where one throws, what is thrown is what the first
-// one that fails throws: so body(i) may be called twice.
+// Calls body(i) for each of n records, which have `bytes` bytes together. If calls throw, rethrows the error of the
+// first failing record; body(i) may be called twice for that.
 template <class Body>
 void for_each_record(int64_t n, int64_t bytes, const Body& body) {
   try {

@@ -11,7 +11,8 @@
 namespace panto::cpu {
 namespace {
 
-// Of the length and both ends. Keys are those that a graph names: whoever writes records cannot make the table slow.
+// Hashes the length and both ends. Only the graph's keys are in the table, so the authors of records cannot cause
+// collisions in it.
 size_t hash_of(std::string_view key) {
   uint64_t first = 0, last = 0;
   const size_t count = std::min<size_t>(key.size(), 8);
@@ -33,7 +34,7 @@ std::string Records::name(int64_t i) const {
 
 FeatureTable::FeatureTable(const Records& records, uint32_t field, std::vector<std::string_view> keys)
     : records_(records), keys_(std::move(keys)) {
-  if (keys_.empty()) return;  // nobody looks
+  if (keys_.empty()) return;  // nothing to find
   hashed_.assign(std::bit_ceil(2 * keys_.size() + 1), kNone);
   size_t slots = 0;
   for (size_t k = 0; k < keys_.size(); ++k) {

@@ -1,4 +1,4 @@
-// Makes tensors of features.
+// Converts features to tensors.
 #include "panto/device/cpu/parsing/features.h"
 
 #include <algorithm>
@@ -26,14 +26,14 @@ int64_t bytes_of(const FeatureColumn& column) {
                          [](int64_t sum, std::string_view c) { return sum + static_cast<int64_t>(c.size()); });
 }
 
-// Calls body(i), with the record in what it throws.
+// Calls body(i) for each record; errors name the record.
 template <class Body>
 void for_each_cell(const FeatureColumn& column, const Body& body) {
   for_each_record(count(column), bytes_of(column),
                   [&](int64_t i) { with_context([&] { return place(column, i); }, [&] { body(i); }); });
 }
 
-// The values of a feature that is there or not: `list` 0 without any.
+// Returns the values of a feature; `list` is 0 if it has none. Throws InvalidArgument for another type.
 template <class T>
 FeatureView view_of(std::string_view feature) {
   const FeatureView view = example_wire::view_feature(feature);
@@ -50,7 +50,7 @@ int64_t count_of(std::string_view feature) {
   return view.list == 0 ? 0 : example_wire::count_values<T>(view);
 }
 
-// Where the values of each record begin, and, last, how many there are.
+// Returns where each record's values begin, followed by the total.
 std::vector<int64_t> starts_of(const std::vector<int64_t>& counts) {
   std::vector<int64_t> starts(counts.size() + 1, 0);
   std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
@@ -82,7 +82,7 @@ Tensor splits_of(const std::vector<int64_t>& starts, DType dtype) {
   return t;
 }
 
-// Splits of a single record, which say nothing.
+// Returns the trivial splits of a single record.
 Tensor no_splits(DType dtype, const Shape& shape) {
   Tensor t = allocate_tensor(cpu_device(), dtype, shape);
   if (t.numel() > 0) dtype == kInt64 ? *mutable_data<int64_t>(t) = 0 : *mutable_data<int32_t>(t) = 0;
@@ -96,7 +96,7 @@ std::vector<int64_t> counts_of(const FeatureColumn& column) {
   return counts;
 }
 
-// All values, one behind the other.
+// Concatenates all records' values.
 template <class T>
 Tensor values_of(const FeatureColumn& column, const std::vector<int64_t>& starts) {
   Tensor values = allocate_tensor(cpu_device(), dtype_of<T>, Shape{starts.back()});
@@ -130,7 +130,7 @@ Tensor dense(const FeatureColumn& column, const Shape& shape, const Tensor& stan
   return out;
 }
 
-// The first dimension is the longest's.
+// Pads all records to the longest one.
 template <class T>
 Tensor padded(const FeatureColumn& column, const Shape& inner, const Tensor& standard) {
   const int64_t stride = inner.numel();
@@ -206,7 +206,7 @@ ListCounts count_lists(const FeatureColumn& column) {
   return counts;
 }
 
-// Calls feature(record, number of the feature in it, how many values), for those with values or all, while it copies.
+// Copies all values, and calls each(record, number of the feature in it, start, number of values) for each feature.
 template <class T, class Each>
 Tensor list_values(const FeatureColumn& column, const std::vector<int64_t>& starts, const Each& each) {
   Tensor values = allocate_tensor(cpu_device(), dtype_of<T>, Shape{starts.back()});

@@ -16,7 +16,7 @@ constexpr uint32_t kContext = 1, kFeatureLists = 2;
 using Keys = std::vector<std::string_view>;
 struct Wanted {
   Keys context_sparse = {}, context_dense = {}, context_ragged = {}, sparse = {}, dense = {}, ragged = {};
-  std::vector<bool> may_miss = {};  // of dense ones
+  std::vector<bool> may_miss = {};  // by dense key
   int defaults = 0;                 // the input of the first
   bool lengths = true;              // whether lengths of dense lists are outputs
 };
@@ -100,7 +100,7 @@ void parse(KernelContext& c, const Records& records, const Wanted& wanted) {
   put_lists(c, outputs, records, wanted);
 }
 
-// Which of the keys are among those named.
+// Returns for each key whether it is in `named`.
 std::vector<bool> among(const Keys& keys, const Keys& named) {
   std::vector<bool> flags;
   for (const std::string_view key : keys) flags.push_back(std::ranges::find(named, key) != named.end());

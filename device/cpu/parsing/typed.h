@@ -1,4 +1,4 @@
-// The types that features have.
+// Dispatch over the dtypes of features.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace panto::cpu {
 
-// f.operator()<T>() for the C++ type of a dtype that features have. Throws InvalidArgument for others, which shape
-// functions refuse.
+// Calls f.operator()<T>() for the C++ type of a feature's dtype. Throws InvalidArgument for other dtypes; shape
+// functions reject them earlier.
 template <class F>
 auto with_feature_type(DType dtype, const F& f) {
   switch (dtype) {

@@ -48,8 +48,8 @@ void broadcast(KernelContext& c, const F& f) {
       1);
 }
 
-// The integer of 8 bits in the range of a sum: by a whole number of its steps for each of those of the narrow range, as
-// TensorFlow has it; of a single element the nearest.
+// Converts an 8-bit integer into the range of a sum. As in TensorFlow, each step of the narrow range becomes a whole
+// number of the sum's steps; a single element is rounded to the nearest step instead.
 template <class Int>
 struct InSum {
   int64_t first, step;
@@ -124,7 +124,7 @@ struct BiasAdd {
       for (int64_t k = 0; k < channels; ++k) {
         added[static_cast<size_t>(k)] = wrapped_sum(nearest(number_of_bias(c.data<B>(1)[k])), zero);
       }
-      // There are few integers of 8 bits.
+      // A table, as there are only 256 8-bit integers.
       int32_t in_sum[256];
       for (int q = 0; q < 256; ++q) in_sum[q] = nearest(number(static_cast<A>(static_cast<uint8_t>(q))));
       const auto* x = c.data<uint8_t>(0);
@@ -172,7 +172,7 @@ const CpuKernel matmul_kernel("QuantizedMatMul", EightBits{}, MatMul{});
 
 // ---- Relu -----------------------------------------------------------------------------------------------------------
 
-// Integers in [that of 0, `most`].
+// Clamps integers to [the integer of 0, `most`].
 template <class Int>
 void between(KernelContext& c, Range r, Int most) {
   expect_same_type(c, "Tinput", "out_type");

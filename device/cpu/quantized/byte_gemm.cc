@@ -1,6 +1,6 @@
-// Tiles of a product stay in registers over all of k. Where the processor has VNNI, an instruction multiplies four
-// pairs of bytes and adds them to 32 bits; elsewhere bytes are widened to 16 bits when they are packed, and x86 has an
-// instruction for two pairs. (The one of AVX2 for four pairs of bytes saturates: its sums are not exact.)
+// A tile of the product stays in registers over all of k. With VNNI, one instruction multiplies four pairs of bytes and
+// adds them to a 32-bit sum. Without it, packing widens the bytes to 16 bits, and x86 has an instruction for two pairs.
+// (AVX2's instruction for four pairs of bytes saturates, so its sums are not exact.)
 #include "panto/device/cpu/quantized/byte_gemm.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 96;  // whose packed elements lie in the second cache while panels go by
+constexpr int64_t kRowsAtOnce = 96;  // their packed elements stay in the L2 cache while panels stream by
 
-// A tile: kRows x kColumns sums over groups of kDepth elements. Packed, a group of a is kRows times kDepth elements,
-// and one of b kColumns times kDepth.
+// A tile of kRows x kColumns sums over groups of kDepth elements. A packed group of a has kRows x kDepth elements, one
+// of b kColumns x kDepth.
 template <class ElementOfA, class ElementOfB, int kDepthOf, int kRowsOf, int kColumnsOf>
 struct TileShape {
   using A = ElementOfA;
@@ -29,7 +29,7 @@ struct TileShape {
   static constexpr int kDepth = kDepthOf, kRows = kRowsOf, kColumns = kColumnsOf;
 };
 
-// For every machine. The compiler knows the inner loop's length, and vectorises it.
+// For every machine. The inner loop's length is constant, so that the compiler vectorises it.
 struct PortableTile : TileShape<int16_t, int16_t, 2, 4, 16> {
   static void run(int64_t groups, const int16_t* a, const int16_t* b, int32_t* sums) {
     uint32_t acc[kRows][kColumns] = {};
@@ -130,7 +130,7 @@ bool has_vnni() {
 }
 #endif
 
-// f.operator()<Tile>() for the tile of this machine.
+// Calls f.operator()<Tile>() for this machine's tile.
 template <class F>
 void with_tile(const F& f) {
 #ifdef __x86_64__
@@ -142,11 +142,10 @@ void with_tile(const F& f) {
 #endif
 }
 
-// What is kept of a byte: uint8 of the left factor, int8 of the right one. Adding 128, or taking it away, is the same
-// bit.
+// The left factor is packed as uint8, the right one as int8. Adding or subtracting 128 both flip the highest bit.
 uint8_t flip(bool flips) { return flips ? 0x80 : 0; }
 
-// Groups of rows [first, first + count) of a, and the sums of the rows.
+// Packs rows [first, first + count) of a, and computes the rows' sums.
 template <class Tile>
 void pack_rows(int64_t k, const ByteMatrix& a, int64_t first, int64_t count, typename Tile::A* to, uint32_t* sums) {
   constexpr int kDepth = Tile::kDepth, kRows = Tile::kRows;
@@ -209,7 +208,7 @@ void PackedBytes::pack(const ByteMatrix& b) {
           uint32_t sums[kColumns] = {};
           const uint8_t* first = b.data + t * kColumns * b.column;
           int64_t p = 0;
-          // Whole groups of rows whose elements are side by side.
+          // Fast path: whole groups of rows with contiguous elements.
           for (; b.column == 1 && columns == kColumns && p + kDepth <= k_; p += kDepth) {
             typename Tile::B* at = to + t * panel + p * kColumns;
             for (int64_t j = 0; j < kColumns; ++j) {
@@ -263,7 +262,7 @@ void PackedBytes::multiply_by(int64_t m, const ByteMatrix& a, int32_t* c, int64_
       for (int64_t tile = 0; tile < count; tile += kRows) {
         Tile::run(groups, left.data() + tile * groups * kDepth, right + t * panel, sums);
         for (int64_t i = 0; i < std::min<int64_t>(kRows, count - tile); ++i) {
-          // (a - a0) (b - b0), summed: of each row and of each column there is one number to take away.
+          // The sum of (a - a0) (b - b0) is the sum of a b minus one term per row and one per column.
           const uint32_t of_row = static_cast<uint32_t>(k_) * zero * zero_ - zero_ * rows[tile + i];
           int32_t* to = c + (at + tile + i) * n_ + t * kColumns;
           const uint32_t* of_columns = sums_.data() + t * kColumns;
@@ -284,7 +283,7 @@ void PackedBytes::multiply(int64_t m, const ByteMatrix& a, int32_t* c, int64_t f
 void byte_gemm(int64_t m, int64_t n, int64_t k, const ByteMatrix& a, const ByteMatrix& b, int32_t* c) {
   if (m == 0 || n == 0 || byte_gemm_of_few_rows(m, n, k, a, b, c)) return;
   const PackedBytes packed(k, n, b);
-  // Rows are shared; where they are few, columns too.
+  // Threads share out the rows, and the columns too if there are few rows.
   const int64_t rows = ceil_div(m, kRowsAtOnce), panels = packed.panels();
   const int64_t parts = std::clamp<int64_t>(tiles_for_processors() / rows, 1, panels);
   parallel_ranges(

@@ -1,4 +1,4 @@
-// Products of matrices of 8-bit integers in sums of 32 bits.
+// Products of matrices of 8-bit integers with 32-bit sums.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ struct ByteMatrix {
   int64_t zero;
 };
 
-// The right factor b[k, n] in the order in which tiles read it. Its elements are kept as int8, those of the left factor
-// as uint8, since that is what processors multiply; what is added to either moves its zero.
+// The right factor b[k, n] in the order in which tiles read it. It is stored as int8 and the left factor as uint8, as
+// processors multiply these two; shifting the elements by 128 shifts their zero too.
 class PackedBytes {
  public:
   PackedBytes(int64_t k, int64_t n, const ByteMatrix& b);
 
   int64_t depth() const { return k_; }
   int64_t columns() const { return n_; }
-  // Panels of columns, the unit in which a product may be divided between threads.
+  // Number of panels of columns: the units by which a product can be split between threads.
   int64_t panels() const;
 
-  // Rows of c[m, n] = a[m, k] b[k, n] in the columns of panels [first, last), on the calling thread. Sums wrap. `c` is
-  // dense. Throws Cancelled where that was requested.
+  // Computes c[m, n] = a[m, k] b[k, n] in the columns of panels [first, last), on the calling thread. Sums wrap. `c` is
+  // dense. Throws Cancelled if the call is cancelled.
   void multiply(int64_t m, const ByteMatrix& a, int32_t* c, int64_t first, int64_t last) const;
   void multiply(int64_t m, const ByteMatrix& a, int32_t* c) const { multiply(m, a, c, 0, panels()); }
 
@@ -37,13 +37,13 @@ class PackedBytes {
   void multiply_by(int64_t m, const ByteMatrix& a, int32_t* c, int64_t first, int64_t last) const;
 
   int64_t k_, n_;
-  uint32_t zero_;                // of the elements as they are kept
-  std::vector<int8_t> bytes_;    // one of the two, by what the processor multiplies
+  uint32_t zero_;                // zero of the stored elements
+  std::vector<int8_t> bytes_;    // one of the two is used, depending on the tile's type
   std::vector<int16_t> shorts_;  //
-  std::vector<uint32_t> sums_;   // of each column
+  std::vector<uint32_t> sums_;   // sum of each column
 };
 
-// c[m, n] = a[m, k] b[k, n], on all threads.
+// Computes c[m, n] = a[m, k] b[k, n] on all threads.
 void byte_gemm(int64_t m, int64_t n, int64_t k, const ByteMatrix& a, const ByteMatrix& b, int32_t* c);
 
 }  // namespace panto::cpu

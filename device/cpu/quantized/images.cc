@@ -27,8 +27,8 @@ struct Images {
   int64_t rows() const { return windows.batch * windows.height.output * windows.width.output; }
   int64_t depth() const { return windows.height.size * windows.width.size * windows.in_channels; }
 
-  // The windows [first, last), each a row of `depth` elements; `padding` for what is outside. f(row, from, count) is
-  // told of every piece: from is null outside.
+  // Calls f(row, at, from) for each pixel of the windows [first, last). Each window is a row of `depth` elements and
+  // the pixel's channels begin at `at` in it; `from` is null for a pixel outside the image.
   template <class F>
   void pieces(int64_t first, int64_t last, const F& f) const {
     const WindowAxis &h = windows.height, &w = windows.width;
@@ -48,7 +48,7 @@ struct Images {
   }
 };
 
-// The windows' elements side by side, as many rows as lie in a cache, times the filter.
+// Copies as many windows as fit into a cache to the rows of a matrix, and multiplies it by the filter.
 void convolve(const Images& images, bool is_signed, int64_t zero, const cpu::PackedBytes& filter, int32_t* out) {
   constexpr int64_t kRows = 96;
   const int64_t depth = images.depth(), columns = filter.columns();
@@ -70,7 +70,7 @@ void convolve(const Images& images, bool is_signed, int64_t zero, const cpu::Pac
       1);
 }
 
-// Where no byte stands for 0, which padding is: element by element.
+// For inputs in which no byte represents 0, the value of the padding: element by element.
 template <class A, class B>
 void convolve_plainly(const Images& images, int64_t zero, const B* filter, int64_t filter_zero, int64_t columns,
                       int32_t* out) {
@@ -118,7 +118,7 @@ const CpuKernel conv_kernel("QuantizedConv2D", EightBits{}, Conv{});
 
 // ---- Pools ----------------------------------------------------------------------------------------------------------
 
-// For each window: start(), each(element's channels), finish(output's channels).
+// Calls start(), each(channels of a pixel) and finish(channels of the output) for each window.
 template <class Int, class Sum, class Start, class Each, class Finish>
 void pool(KernelContext& c, const Start& start, const Each& each, const Finish& finish) {
   put_range(c, range_in(c, 1));
@@ -213,7 +213,7 @@ struct InstanceNorm {
 };
 const CpuKernel instance_norm_kernel("QuantizedInstanceNorm", AllBits{}, InstanceNorm{});
 
-// In fixed point, steps of 2^-11, as in TensorFlow.
+// Fixed-point arithmetic with steps of 2^-11, as in TensorFlow.
 struct BatchNorm {
   template <class Q>
   static void run(KernelContext& c) {
@@ -238,7 +238,7 @@ struct BatchNorm {
       offsets.push_back(fixed(twice(-mean(k) * scale) + beta(k)));
     }
     const int32_t one = fixed(1.0F);
-    int32_t in_fixed[256];  // there are few integers of 8 bits
+    int32_t in_fixed[256];  // a table of all 8-bit integers
     const StepsOf<Int> number(range_in(c, 1));
     for (int q = 0; q < 256; ++q) in_fixed[q] = fixed(number(static_cast<Int>(static_cast<uint8_t>(q))));
     const auto* x = c.data<uint8_t>(0);
@@ -263,7 +263,7 @@ const CpuKernel batch_norm_kernel("QuantizedBatchNormWithGlobalNormalization", E
 
 // ---- Other sizes ----------------------------------------------------------------------------------------------------
 
-// A pixel of four, with weights of kBits bits.
+// Interpolates between four pixels with weights of kBits bits.
 template <int kBits>
 int32_t fixed_mean(int64_t top_left, int64_t top_right, int64_t bottom_left, int64_t bottom_right, int64_t x,
                    int64_t y) {

@@ -1,4 +1,4 @@
-// Kernels of QuantizeV2, Dequantize and of what brings integers into another range.
+// Kernels of QuantizeV2, Dequantize and the requantizing ops.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace quantized;  // NOLINT(google-build-using-namespace): of this file
 
-// f(begin, end) for ranges of n elements of so many bytes, in parallel.
+// Calls f(begin, end) in parallel for ranges of n elements of `bytes` bytes each.
 template <class F>
 void over(int64_t n, int64_t bytes, const F& f) {
   cpu::parallel_ranges(n, n * bytes, f);
@@ -29,14 +29,14 @@ Mode mode_of(const CallView& c) {
   return mode == "SCALED" ? Mode::kScaled : mode == "MIN_FIRST" ? Mode::kMinFirst : Mode::kMinCombined;
 }
 
-// The range with 0 in it, and not too small for further computations.
+// Extends the range to contain 0 and to be wide enough for further computations.
 Range widened(Range r, float least) {
   const float low = std::min(0.0F, r.low);
   const float room = std::max(1.0F, std::max(std::fabs(r.low), std::fabs(r.high))) * least;
   return {low, std::max(0.0F, std::max(r.high, low + room))};
 }
 
-// The elements of one range.
+// Quantizes elements that share a range.
 template <class Int>
 class Quantizer {
  public:
@@ -65,7 +65,7 @@ class Quantizer {
       case Mode::kMinCombined:
         for (int64_t i = 0; i < n; ++i) {
           const float v = twice((inside(x[i]) - range_.low) * factor_);
-          // TensorFlow adds a half and cuts where integers have no sign.
+          // For unsigned integers TensorFlow adds a half and truncates.
           y[i] = clamped<Int>(kLowest<Int> < 0 ? std::round(v - kHalf) : std::trunc(v + 0.5F));
         }
         break;
@@ -174,7 +174,7 @@ const CpuKernel dequantize_kernel("Dequantize", AllBits{}, Dequantize{});
 
 // ---- Requantize -----------------------------------------------------------------------------------------------------
 
-// As TensorFlow brings sums to quint8: in fixed point, with 16 bits behind the point.
+// Requantizes sums to quint8 as TensorFlow does: in fixed point with 16 fractional bits.
 void to_unsigned(const int32_t* x, int64_t n, Range from, Range to, uint8_t* y) {
   const float in_width = from.high - from.low, out_width = to.high - to.low;
   const bool flat = out_width == 0;
@@ -188,7 +188,7 @@ void to_unsigned(const int32_t* x, int64_t n, Range from, Range to, uint8_t* y) 
       fixed(static_cast<double>(middle * per_width * 65536.0F)) -
       (flat ? 0 : fixed(65536 * (static_cast<double>(to.low) * 255.0) / static_cast<double>(out_width))) + (1 << 15);
   over(n, 8, [&](int64_t begin, int64_t end) {
-    // A range that is wider by 2^32 and more leaves int64, where TensorFlow gives integers of no meaning.
+    // Such a scale could overflow int64, with which TensorFlow returns meaningless integers.
     if (std::abs(scale) > (int64_t{1} << 31)) {
       for (int64_t i = begin; i < end; ++i) {
         const __int128 v = (((static_cast<__int128>(x[i]) * scale) >> 32) + offset) >> 16;
@@ -211,7 +211,7 @@ void to_signed(const int32_t* x, int64_t n, Range from, Range to, int8_t* y) {
   });
 }
 
-// What the integers stand for, from 0 at most.
+// Returns the range of the values that occur; its low end is at most 0.
 Range used(const KernelContext& c) {
   const int64_t n = c.numel(0);
   const Range r = range_in(c, 1);

@@ -1,8 +1,8 @@
-// What an integer of a quantized tensor stands for. The arithmetic is TensorFlow's, step by step and in its types
-// (tensorflow/core/kernels/quantization_utils.h), so that the integers are the same.
+// Converts between the integers of quantized tensors and the numbers that they represent. The arithmetic follows
+// TensorFlow's, step by step and in its types (tensorflow/core/kernels/quantization_utils.h), to get the same integers.
 //
-// Nothing here may be contracted to fused multiply-adds, which round once where TensorFlow rounds twice: callers are
-// not compiled for instruction sets that have them, and `twice` keeps other machines from it.
+// Nothing here may be contracted to fused multiply-adds, which round once where TensorFlow rounds twice. On x86 callers
+// are not compiled for instruction sets that have them; elsewhere `twice` prevents the contraction.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace panto::quantized {
 
-// The integer that element type Q is stored as.
+// The integer type in which element type Q is stored.
 template <class Q>
 using IntOf = decltype(Q::value);
 
-// How many integers there are.
+// Number of values of Int.
 template <class Int>
 inline constexpr int64_t kSteps = int64_t{1} << (8 * sizeof(Int));
 template <class Int>
@@ -28,10 +28,10 @@ inline constexpr int64_t kLowest = std::numeric_limits<Int>::lowest();
 template <class Int>
 inline constexpr int64_t kHighest = std::numeric_limits<Int>::max();
 
-// A product that is rounded before it is added to.
+// Returns the product, rounded before it is added to anything.
 template <class T>
 [[gnu::always_inline]] inline T twice(T product) {
-  // No instruction, but nothing is known of the number behind.
+  // Emits no instruction, but hides the value's origin from the compiler.
 #if defined(__FMA__)
   asm("" : "+x"(product));  // NOLINT(hicpp-no-assembler)
 #elif defined(__aarch64__)
@@ -59,7 +59,7 @@ inline void expect_wide(const KernelContext& c, int i) {
   invalid("{}: expected more than {}, which is {}, got {}", next, name, r.low, r.high);
 }
 
-// v, rounded before, as an integer in [low, high]; NaN as the lowest.
+// Converts v, already rounded, to Int, clamped to its range; NaN becomes the lowest integer.
 template <class Int>
 Int clamped(double v) {
   if (!(v > static_cast<double>(kLowest<Int>))) return std::numeric_limits<Int>::lowest();
@@ -71,7 +71,7 @@ Int clamped(double v) {
 
 template <class Int>
 struct StepsOf {
-  double size = 0, offset = 0;  // of a step; what the lowest integer stands for
+  double size = 0, offset = 0;  // size of a step; value of the lowest integer
   bool flat;
   float low;
 
@@ -84,7 +84,7 @@ struct StepsOf {
   }
   float operator()(int64_t q) const {
     if (flat) return low;
-    // TensorFlow's integers of 32 bits become float32 first, whatever they are to become.
+    // TensorFlow first converts to float32, even 32-bit integers.
     const double steps = static_cast<double>(static_cast<float>(q)) - static_cast<double>(kLowest<Int>);
     return static_cast<float>(offset + twice(steps * size));
   }
@@ -94,7 +94,7 @@ float number_of(int64_t q, Range r) {
   return StepsOf<Int>(r)(q);
 }
 
-// The integer of a number, which may be outside of what the type holds.
+// Converts a number to the nearest integer; `unclamped` may exceed the range of Int.
 template <class Int>
 struct NearestOf {
   double per_step = 0, low = 0;
@@ -106,7 +106,7 @@ struct NearestOf {
     per_step = static_cast<double>(kSteps<Int>) / (static_cast<double>(r.high - r.low) * kSpread);
     low = std::round(static_cast<double>(r.low) * per_step);
   }
-  // Far beyond the integers: at the end of what int64 holds.
+  // Clamps to +-2^62.
   int64_t unclamped(float x) const {
     if (flat) return kLowest<Int>;
     const double v = std::round(static_cast<double>(x) * per_step) - low + static_cast<double>(kLowest<Int>);
@@ -126,10 +126,10 @@ Int integer_of(float x, Range r) {
 
 // ---- Many values, in float32 ----------------------------------------------------------------------------------------
 
-// Of tensors TensorFlow computes both in float32.
+// For whole tensors TensorFlow computes both conversions in float32.
 template <class Int>
 struct FloatSteps {
-  float size = 0, offset;  // of a step; what the integer 0 stands for
+  float size = 0, offset;  // size of a step; value of integer 0
 
   explicit FloatSteps(Range r) {
     float low = r.low;
@@ -144,7 +144,7 @@ struct FloatSteps {
 template <class Int>
 struct FloatNearest {
   float per_step = 0, low;
-  // The ends of 32 bits that a float holds and that become integers.
+  // The extreme floats that convert to Int.
   static constexpr float kLeast = sizeof(Int) == 4 ? -2147483648.0F : static_cast<float>(kLowest<Int>);
   static constexpr float kMost = sizeof(Int) == 4 ? 2147483520.0F : static_cast<float>(kHighest<Int>);
 
@@ -166,19 +166,19 @@ template <class Int>
 float step_of(Range r) {
   return (r.high - r.low) / static_cast<float>(kHighest<Int> - kLowest<Int>);
 }
-// Of sums of products, in steps of the product of both steps.
+// Returns the range of sums of products; its step is the product of both steps.
 template <class A, class B>
 Range range_of_products(Range a, Range b) {
   const float step = step_of<A>(a) * step_of<B>(b);
   return {step * static_cast<float>(kLowest<int32_t>), step * static_cast<float>(kHighest<int32_t>)};
 }
-// Of sums, symmetric, with the room of `factor`.
+// Returns the symmetric range of sums, `factor` times the larger operand range.
 inline Range range_of_sums(Range a, Range b, float factor) {
   const float high = std::max(std::max(a.high, -a.low), std::max(b.high, -b.low)) * factor;
   return {-high, high};
 }
 
-// Two operands of 8 bits, a result of 32.
+// Throws Unimplemented unless the second operand has 8 bits and the result is qint32.
 inline void expect_types(const CallView& c, AttrName second, AttrName result) {
   const DType b = c.type(second), out = c.type(result);
   if (b != kQUint8 && b != kQInt8) {
@@ -186,12 +186,12 @@ inline void expect_types(const CallView& c, AttrName second, AttrName result) {
   }
   if (out != kQInt32) failf(Code::kUnimplemented, "{}: expected qint32, got {}", result.text, dtype_name(out));
 }
-// f.operator()<A, B>() for the integers of two operands of 8 bits.
+// Calls f.operator()<A, B>() for the integer types of two 8-bit operands.
 template <class A, class F>
 void with_second(DType b, const F& f) {
   b == kQUint8 ? f.template operator()<A, uint8_t>() : f.template operator()<A, int8_t>();
 }
-// Where a result has the type of what it is made of.
+// Throws Unimplemented unless the result has the input's type.
 inline void expect_same_type(const CallView& c, AttrName of, AttrName result) {
   if (c.type(of) != c.type(result)) {
     failf(Code::kUnimplemented, "{}: expected {}, the type of the input, got {}", result.text, dtype_name(c.type(of)),
@@ -202,13 +202,13 @@ inline void expect_same_type(const CallView& c, AttrName of, AttrName result) {
 using EightBits = TypeList<QUint8, QInt8>;
 using AllBits = TypeList<QUint8, QInt8, QInt32, QInt16, QUint16>;
 
-// A tensor as [outer, depth, inner]: a range for each index of the middle; without an axis there is one.
+// A tensor seen as [outer, depth, inner]: one range for each index of `depth`. Without an axis there is one range.
 struct Channels {
   int64_t outer = 1, depth = 1, inner = 1;
   Channels(const Shape& shape, int64_t axis) {
     for (int k = 0; k < shape.rank(); ++k) (k < axis ? outer : k == axis ? depth : inner) *= shape.dim(k);
   }
-  // Calls f(first, count) for each row of an index.
+  // Calls f(first, count) for each contiguous run of elements of channel `index`.
   template <class F>
   void for_rows(int64_t index, const F& f) const {
     for (int64_t o = 0; o < outer; ++o) f((o * depth + index) * inner, inner);

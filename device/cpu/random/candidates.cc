@@ -1,4 +1,4 @@
-// Candidate samplers: TensorFlow's methods, which words of the stream they take included
+// Candidate samplers: TensorFlow's methods, including which words of the stream they consume
 // (tensorflow/core/kernels/range_sampler.cc, lib/random/distribution_sampler.cc).
 #include <algorithm>
 #include <bit>
@@ -56,17 +56,17 @@ struct LogUniform {
   double log_range;
 };
 
-// Numbers in proportion to weights, by one uniform number and one of a table: of each either itself or another, so that
-// all are as likely (Walker 1977). Memory is the device's: graphs say how many there are.
+// Draws numbers in proportion to weights by the alias method (Walker 1977): a uniformly drawn item yields either itself
+// or its alias. The memory is the device's, as the graph decides how many items there are.
 class Alias {
  public:
   Alias(Device& device, const float* weights, int64_t count) : count_(count), items_(device, count) {
     Item* items = items_.data();
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += weights[i];
-    const Scratch<double> all_left(device, count);  // what an item still has to give away
+    const Scratch<double> all_left(device, count);  // each item's remaining probability mass
     double* left = all_left.data();
-    // Two stacks in one place: those that have less than their part, and those that have more.
+    // Two stacks in one array: items with less than their share, and items with more.
     const Scratch<int64_t> stacks(device, count);
     int64_t *low = stacks.data(), *high = low + count;
     const auto push = [&](int64_t i) { left[i] < 1 ? * low++ = i : * --high = i; };
@@ -119,9 +119,9 @@ class FixedUnigram {
     const int64_t reserved = c.integer("num_reserved_ids");
     Scratch<float> all(c.device(), range);
     float* weights = all.data();
-    int64_t count = reserved > shard ? (reserved - shard - 1) / shards + 1 : 0;  // of this shard's classes
+    int64_t count = reserved > shard ? (reserved - shard - 1) / shards + 1 : 0;  // number of this shard's classes
     std::fill_n(weights, std::min(count, range), 0.0F);
-    int64_t place = reserved % shards;  // of the next class among the shards
+    int64_t place = reserved % shards;  // shard of the next class
     const float distortion = c.real("distortion");
     bool some = false;
     const auto add = [&](float weight) {
@@ -161,8 +161,8 @@ class FixedUnigram {
   float total_ = 0;
 };
 
-// Weights that grow, in sums by which a number is found: sums[i] is that of the i & -i weights up to number i - 1
-// (Fenwick 1994, A new data structure for cumulative frequency tables).
+// Growing weights in a Fenwick tree: sums[i] is the sum of the i & -i weights up to number i - 1 (Fenwick 1994, A new
+// data structure for cumulative frequency tables).
 class Learned {
  public:
   explicit Learned(const KernelContext& c)
@@ -200,7 +200,7 @@ class Learned {
   int64_t total_;
 };
 
-// How often a class of a probability is expected among `sampled` classes that took so many draws.
+// Returns the expected count of a class with this probability among `sampled` classes that took `draws` draws.
 float expected_count(float probability, int64_t sampled, int64_t draws) {
   if (draws == sampled) return probability * static_cast<float>(sampled);
   return -std::expm1(static_cast<float>(draws) * std::log1p(-probability));
@@ -247,7 +247,7 @@ void sample(KernelContext& c) {
   sample_by(c, Sampler(c));
 }
 
-// A node makes its table, and reads its file, once: when it first runs, as a graph may have nodes that never do.
+// The node builds its table and reads its file once, at its first run, because a graph may have nodes that never run.
 class UnigramNode final : public NodeGenerator {
  public:
   using NodeGenerator::NodeGenerator;

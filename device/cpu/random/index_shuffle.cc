@@ -1,5 +1,5 @@
-// Kernel of RandomIndexShuffle: a block cipher of as many bits as the largest index has, rounded up to an even number
-// of at least 16, again and again until the number is one of those that are shuffled.
+// Kernel of RandomIndexShuffle: a block cipher with as many bits as the largest index, rounded up to an even number of
+// at least 16. It is applied repeatedly until the result is a valid index.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -48,7 +48,7 @@ class Simon {
   std::vector<uint64_t> keys_;
 };
 
-// Fewer indices than blocks: a walk comes back to where it began, which is one of them.
+// Cycle walking ends: the cipher is a permutation, so the walk at the latest returns to `index`, which is valid.
 uint64_t shuffled(uint64_t index, const Key& key, uint64_t most, int64_t rounds) {
   if (most == 0) return 0;
   const int bits = std::max(16, static_cast<int>(std::bit_width(most)));

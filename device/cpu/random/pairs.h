@@ -1,4 +1,4 @@
-// The uniform and normal numbers that one sample of a distribution takes.
+// The uniform and normal numbers that one sample of a distribution consumes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace panto::cpu {
 
-// Pairs, of which the second is taken first, each from the next block.
+// Each block yields a pair of numbers, whose second one is returned first.
 class Pairs {
  public:
   explicit Pairs(const philox::Stream& stream) : stream_(stream) {}

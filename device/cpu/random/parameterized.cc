@@ -1,4 +1,5 @@
-// Samples of distributions with several parameters: TensorFlow's methods, which words of the stream they take included.
+// Samples of distributions with several parameters: TensorFlow's methods, including which words of the stream they
+// consume.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace {
 using cpu::Pairs;
 using philox::Stream;
 
-// For each element of the broadcast shape that ends the output's the position of its parameter in input i.
+// Returns, for each element of the broadcast shape `each`, the position of its parameter in input i.
 std::vector<int64_t> positions(const KernelContext& c, int i, const Shape& each) {
   const Shape& own = c.shape(i);
   std::vector<int64_t> result(static_cast<size_t>(each.numel()));
@@ -44,7 +45,7 @@ std::vector<int64_t> positions(const KernelContext& c, int i, const Shape& each)
   return result;
 }
 
-// The shape to which inputs `first` to `last` broadcast.
+// Returns the shape to which inputs `first` to `last` broadcast.
 Shape broadcast(const KernelContext& c, int first, int last) {
   PartialShape each = c.shape(first);
   for (int i = first + 1; i <= last; ++i) each = broadcast_shapes(each, c.shape(i));
@@ -53,7 +54,7 @@ Shape broadcast(const KernelContext& c, int first, int last) {
 
 // ---- Binomial -------
 
-// Geometric numbers are added until they are more than the trials.
+// Adds geometric numbers until their sum exceeds the number of trials.
 double by_inversion(double count, double p, Pairs& numbers) {
   double sum = 0, happened = 0;
   for (;;) {
@@ -63,7 +64,7 @@ double by_inversion(double count, double p, Pairs& numbers) {
   }
 }
 
-// What Stirling's formula for log(k!) lacks.
+// The error term of Stirling's formula for log(k!).
 double stirling_tail(double k) {
   static constexpr double kTails[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
                                       0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
@@ -73,7 +74,7 @@ double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
 }
 
-// Hormann's transformed rejection (1993), in which names are those of the paper.
+// Hormann's transformed rejection (1993); the names are the paper's.
 double by_rejection(double count, double p, Pairs& numbers) {
   const double spq = std::sqrt(count * p * (1 - p));
   const double b = 1.15 + 2.53 * spq, a = -0.0873 + 0.0248 * b + 0.01 * p;
@@ -95,7 +96,7 @@ double by_rejection(double count, double p, Pairs& numbers) {
   }
 }
 
-// Trials and how they are drawn. What is likelier than not is counted by its opposite.
+// Binomial trials and how they are drawn. For p above 0.5 the failures are counted instead.
 struct Trials {
   enum class By : uint8_t { kNothing, kAll, kNan, kInversion, kRejection };
   By by = By::kNothing;
@@ -139,7 +140,7 @@ struct Trials {
   }
 };
 
-// Parameters are inputs `first` and the one behind it. Throws InvalidArgument for numbers that the output cannot hold.
+// The parameters are inputs `first` and `first` + 1. Throws InvalidArgument for counts that the output cannot hold.
 template <class U>
 std::vector<Trials> trials_of(const KernelContext& c, int first, const Shape& each) {
   const auto counts = positions(c, first, each), probs = positions(c, first + 1, each);
@@ -167,7 +168,7 @@ std::vector<Trials> trials_of(const KernelContext& c, int first, const Shape& ea
   return all;
 }
 
-// Samples are counted by parameter, then by sample.
+// Sample numbers run over all samples of the first parameter, then of the next.
 template <class U>
 void sample_binomial(KernelContext& c, const Stream& stream, int first, const Shape& each) {
   const int64_t n = c.out_numel(0);
@@ -209,7 +210,7 @@ struct RunGeneratorBinomial {
 
 constexpr int kMostRejections = 1000;
 
-// A number that is rounded to T after each operation, as TensorFlow computes with float16 and bfloat16.
+// A number that is rounded to T after each operation, as TensorFlow does for float16 and bfloat16.
 template <class T>
 class Rounded {
  public:
@@ -262,8 +263,8 @@ class TruncatedNormal {
 
   explicit TruncatedNormal(const Stream& stream) : stream_(stream) {}
 
-  // `count` samples, of which put(i, sample) is told. They take whole blocks. Throws InvalidArgument for parameters of
-  // which there is no sample, Internal where nearly all are rejected.
+  // Draws `count` samples and calls put(i, sample) for each. Consumes whole blocks. Throws InvalidArgument for
+  // parameters that allow no sample, Internal if nearly all samples are rejected.
   template <class Put>
   void draw(T mean_given, T deviation_given, T low_given, T high_given, int64_t count, const Put& put) {
     const N mean(mean_given);
@@ -277,7 +278,7 @@ class TruncatedNormal {
           "to {}",
           plain(mean), plain(deviation), plain(low), plain(high));
     }
-    // A single bound is the lower one; both are above the mean unless they are around it.
+    // Mirrors if needed: a single bound is then the lower one, and bounds on one side of the mean are above it.
     if ((std::isinf(plain(low)) && low < N(0.F)) || high < mean) {
       std::swap(low, high);
       deviation = -deviation;
@@ -355,7 +356,7 @@ class TruncatedNormal {
   int rejected_ = 0;
 };
 
-// By rows; where all have one set of parameters a hundred samples are a row.
+// Parallel by rows; with a single set of parameters, 100 samples are a row.
 struct RunTruncated {
   template <class T>
   static std::shared_ptr<KernelState> prepare(const KernelContext& c) {

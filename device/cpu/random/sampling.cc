@@ -1,5 +1,5 @@
-// Samples of distributions with parameters, and random orders: TensorFlow's methods, which words of the stream they
-// take included.
+// Samples of distributions with parameters, and random orders: TensorFlow's methods, including which words of the
+// stream they consume.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,7 +29,7 @@ using philox::Words;
 
 // ---- Orders ---------------------------------------------------------------------------------------------------------
 
-// kSeeded: of a stream that is given.
+// kSeeded: the stream is an input.
 template <bool kSeeded>
 struct RunShuffle {
   template <class T>
@@ -38,7 +38,7 @@ struct RunShuffle {
   }
   template <class T>
   static void run(KernelContext& c) {
-    if constexpr (kSeeded) given_stream(c);  // which checks it, whatever there is to do
+    if constexpr (kSeeded) given_stream(c);  // checks the stream even if nothing is to be shuffled
     const Shape& shape = c.shape(0);
     const T* from = c.data<T>(0);
     T* to = c.out_data<T>(0);
@@ -58,7 +58,7 @@ struct RunShuffle {
 
 // ---- Classes --------------------------------------------------------------------------------------------------------
 
-// `sums`: of the weights of each class and those before it. Returns all.
+// Sets `sums` to the running sums of the classes' weights; returns the total.
 template <class T>
 double add_weights(const T* logits, std::vector<double>& sums) {
   const auto value = [&](size_t j) { return convert<double>(logits[j]); };
@@ -74,7 +74,7 @@ double add_weights(const T* logits, std::vector<double>& sums) {
   return total;
 }
 
-// Rows of samples follow one another in the stream.
+// Consecutive rows of samples use consecutive parts of the stream.
 template <class T>
 void sample_classes(KernelContext& c, const Stream& stream) {
   const int64_t rows = c.shape(0).dim(0), classes = c.shape(0).dim(1), samples = c.out_shape(0).dim(1);
@@ -111,7 +111,7 @@ struct RunMultinomial {
   template <class T>
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
-    // Two words each, of a number of samples that is rounded up.
+    // Two words per sample; the number of samples per row is rounded up to a multiple of 4.
     const auto samples = static_cast<uint64_t>(c.out_shape(0).dim(1));
     const uint64_t numbers = static_cast<uint64_t>(c.out_shape(0).dim(0)) * ((samples + 3) / 4 * 4) * 2;
     sample_classes<T>(c, next_stream(c, numbers * philox::kBlocksPerElement));
@@ -128,7 +128,7 @@ struct RunStatelessMultinomial {
 
 // ---- Samples by a parameter ----------------------------------------------------------------------------------------
 
-// out[s, p] is made by make(parameter p, numbers of its own). They are counted by parameter, then by sample.
+// out[s, p] = make(p, the sample's own numbers). Sample numbers run over all samples of parameter 0, then of the next.
 template <class T, class Make>
 void sample_each(KernelContext& c, const Stream& stream, int64_t parameters, const Make& make) {
   const int64_t n = c.out_numel(0);
@@ -165,7 +165,7 @@ double sample_gamma(double alpha, Pairs& numbers) {
   }
 }
 
-// By a key, a counter and an algorithm.
+// Takes a key, a counter and an algorithm.
 struct RunGammaOfStream {
   template <class T>
   static void run(KernelContext& c) {
@@ -191,8 +191,8 @@ struct RunGamma {
   }
 };
 
-// Below a rate of 10, by counting uniform numbers until their product is small enough (Knuth); else by Hormann's
-// transformed rejection (1993), in which names are those of the paper. What is above `most` is drawn again.
+// Below a rate of 10: counts uniform numbers until their product is small enough (Knuth). Else Hormann's transformed
+// rejection (1993); the names are the paper's. Samples above `most` are drawn again.
 double sample_poisson(double rate, double most, Pairs& numbers) {
   if (rate < 10) {
     const double enough = std::exp(-rate);
@@ -229,7 +229,7 @@ struct RunPoisson {
     const std::vector<double> rates = as_doubles(c.in(kRate));
     const double most = std::is_same_v<T, Half> ? 65504 : convert<double>(std::numeric_limits<T>::max());
     for (size_t i = 0; i < rates.size(); ++i) {
-      // Those that are too large would be drawn for ever.
+      // With a rate that is too large, drawing would never end.
       const bool infinite = std::isinf(rates[i]) && !std::is_integral_v<T>;
       if (std::isnan(rates[i]) || (rates[i] > most && !infinite)) {
         invalid("{}[{}]: expected a number of at most {}, got {}", kSeeded ? "lam" : "rate", i, most, rates[i]);

@@ -16,7 +16,7 @@ namespace panto {
 namespace {
 
 constexpr int kDigits = 32;
-// By digit, as fractions of 2^32.
+// Direction numbers by digit, in units of 2^-32.
 using Directions = std::array<uint32_t, kDigits>;
 
 class Bits {
@@ -65,13 +65,13 @@ struct Sample {
     if (dims > cpu::kSobolDimensions) {
       invalid("dim: expected at most {}, got {}", cpu::kSobolDimensions, dims);
     }
-    // The point of zeros is left out.
+    // Skips point 0, which is all zeros.
     const auto first = static_cast<uint32_t>(host_integer(c.in(2))) + 1;
     std::vector<uint32_t> point(static_cast<size_t>(dims));
     T* out = c.out_data<T>(0);
     for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
       const uint32_t number = first + i;
-      // Of the first one all digits of its Gray code, of others the one that changes.
+      // The first point takes all digits of its Gray code, the others only the digit that changes.
       uint32_t digits = i == 0 ? number ^ number >> 1 : 1U << std::countr_zero(number);
       for (; digits != 0; digits &= digits - 1) {
         const auto k = static_cast<size_t>(std::countr_zero(digits));

@@ -1,4 +1,4 @@
-// Kernels of sound out of encoded bytes, and back (lib/core/media/wav.h).
+// Kernels that decode and encode sound (lib/core/media/wav.h), and of MFCCs.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -34,9 +34,10 @@ void encode_wav(KernelContext& c) {
 
 double mel(double hertz) { return 1127 * std::log1p(hertz / 700); }
 
-// Which triangle's falling side a bin is under, and how far up; the rest of it is under the next one's rising side.
+// The triangle under whose falling side a bin lies, and that triangle's weight; the rest of the bin counts for the next
+// triangle, whose rising side is there.
 struct Bin {
-  int64_t triangle;  // -1: only the first one's rising side
+  int64_t triangle;  // -1: only under the first triangle's rising side
   double weight;
 };
 
@@ -47,7 +48,7 @@ void mfcc(KernelContext& c) {
   const int32_t rate = *c.data<int32_t>(1);
   if (rate < 1) invalid("sample_rate: expected at least 1, got {}", rate);
   const double low = c.real("lower_frequency_limit"), high = c.real("upper_frequency_limit");
-  const double hertz = 0.5 * rate / static_cast<double>(bins - 1);  // from a bin to the next
+  const double hertz = 0.5 * rate / static_cast<double>(bins - 1);  // distance between bins
   if (high / hertz >= static_cast<double>(bins)) {
     invalid("upper_frequency_limit: expected at most half of the sample rate {}, got {}", rate, high);
   }

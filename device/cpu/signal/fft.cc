@@ -1,4 +1,4 @@
-// Kernels of the Fourier transforms of the last dimensions: one after the other.
+// Kernels of the Fourier transforms over the last dimensions, one dimension after the other.
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Complex {
   }
 };
 
-// The last dimension first: half of it is left.
+// Transforms the last dimension first, because only half of it is kept.
 template <size_t kRank>
 struct RealForward {
   template <class T>

@@ -1,4 +1,4 @@
-// Fourier transforms of lines: one dimension of a tensor, several lines side by side.
+// Fourier transforms along one dimension of a tensor, several lines at a time.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline int64_t count_of(const Dims& dims) {
   return count;
 }
 
-// A dimension of a tensor, seen as [outer, length, inner].
+// A dimension of a tensor that is seen as [outer, length, inner].
 struct Dimension {
   int64_t outer = 1, length = 1, inner = 1;
   Dimension(const Dims& dims, size_t k) {
@@ -36,12 +36,12 @@ struct Dimension {
 
 // Lines of one dimension that are transformed together. In the last dimension they are those of neighbouring rows.
 struct Block {
-  int64_t first;    // of the first element of the first line
+  int64_t first;    // offset of the first line's first element
   int64_t columns;  // lines
 };
 class Blocks {
  public:
-  // As many side by side as fill 64 bytes, of longer lines fewer: what is worked with should stay in the cache.
+  // Returns the number of lines that fill 64 bytes; fewer for long lines, so that they stay in the cache.
   template <class T>
   static int64_t columns_for(const cpu::FftPlan<T>& plan) {
     constexpr int64_t kSize = sizeof(T), kCache = 262144;
@@ -53,7 +53,7 @@ class Blocks {
     count_ = d.inner == 1 ? per_slice_ : d.outer * per_slice_;
   }
   int64_t count() const { return count_; }
-  // Block i of a tensor of which this dimension is `d`.
+  // Block i of a tensor with the dimension `d`.
   Block at(int64_t i, const Dimension& d) const {
     const int64_t slice = i / per_slice_, line = i % per_slice_ * columns_;
     return {slice * d.length * d.inner + line * line_step(d), std::min(columns_, lines_ - line)};
@@ -64,7 +64,7 @@ class Blocks {
   int64_t lines_, columns_, per_slice_, count_ = 0;
 };
 
-// Calls body(i, work) for each block, with `size` numbers to work with; how much is done decides about threads.
+// Calls body(i, work) in parallel for each block; `work` has `size` elements. `elements` measures the total work.
 template <class T, class Body>
 void for_blocks(const KernelContext& c, int64_t blocks, int64_t size, int64_t elements, const Body& body) {
   cpu::parallel_ranges(
@@ -76,8 +76,8 @@ void for_blocks(const KernelContext& c, int64_t blocks, int64_t size, int64_t el
       1);
 }
 
-// Dimension k of a complex tensor; `from` may have more elements in it, of which the first are taken, or fewer, which
-// zeros follow. Backward, results are divided by the length. `to` may be `from` where both have the same dimensions.
+// Transforms dimension k of a complex tensor. If `from` is longer in it, the first elements are taken; if shorter,
+// zeros are appended. The backward transform divides by the length. `to` may be `from` if the dimensions are the same.
 template <class T>
 void transform(const KernelContext& c, const std::complex<T>* from, const Dims& from_dims, std::complex<T>* to,
                const Dims& to_dims, size_t k, Sign sign) {
@@ -106,7 +106,8 @@ void transform(const KernelContext& c, const std::complex<T>* from, const Dims& 
                 });
 }
 
-// Of a real line of even length two elements make one complex one; `length` is that of the lines that are transformed.
+// Two elements of a real line of even length are paired to one complex element; `length` is that of the lines that are
+// transformed.
 struct Halves {
   int64_t n, half = n / 2;
   bool paired = n % 2 == 0;
@@ -114,9 +115,9 @@ struct Halves {
   explicit Halves(int64_t size) : n(size) {}
 };
 
-// The last dimension of a real tensor [rows, from_length]: the first n / 2 + 1 results, of which the others are the
-// conjugates. Where elements were paired the transform is that of the even ones plus i times that of the odd ones,
-// which its symmetry tells apart.
+// Transforms the last dimension of a real tensor [rows, from_length]. Writes the first n / 2 + 1 results; the others
+// are their conjugates. If elements were paired, the transform is that of the even elements plus i times that of the
+// odd elements; symmetry separates the two.
 template <class T>
 void transform_real(const KernelContext& c, const T* from, int64_t from_length, std::complex<T>* to, int64_t rows,
                     int64_t n) {
@@ -157,8 +158,8 @@ void transform_real(const KernelContext& c, const T* from, int64_t from_length, 
                 });
 }
 
-// The other way, from the first n / 2 + 1 of `from_length` elements. Imaginary parts of what is its own conjugate are
-// not looked at.
+// The inverse, from the first n / 2 + 1 of `from_length` elements. Ignores imaginary parts of elements that are their
+// own conjugates.
 template <class T>
 void transform_to_real(const KernelContext& c, const std::complex<T>* from, int64_t from_length, T* to, int64_t rows,
                        int64_t n) {
@@ -201,8 +202,7 @@ void transform_to_real(const KernelContext& c, const std::complex<T>* from, int6
                 });
 }
 
-// Transforms dimensions to other lengths, one after the other; what is between
-// lives as long as this.
+// Transforms dimensions to other lengths, one after the other. Owns the intermediate results.
 template <class C>
 class Chain {
  public:

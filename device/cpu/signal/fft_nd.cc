@@ -1,4 +1,4 @@
-// Kernels of the Fourier transforms of any dimensions: one after the other, cut or with zeros behind.
+// Kernels of the Fourier transforms over any dimensions, one after the other; lines are cut or padded with zeros.
 #include <algorithm>
 #include <complex>
 #include <cstddef>
@@ -31,7 +31,7 @@ std::vector<Line> lines_of(const KernelContext& c) {
   return lines;
 }
 
-// f(number of a line, of its first element and between its elements) for all lines of dimension `axis`.
+// Calls f(offset of a line's first element, stride) for all lines of dimension `axis`.
 template <class F>
 void for_each_line(const Dims& dims, size_t axis, const F& f) {
   const Dimension d(dims, axis);
@@ -79,7 +79,7 @@ struct ToHalf {
   }
 
  private:
-  // The lines as complex ones, of which half is kept.
+  // Transforms the real lines as complex ones and keeps half of each.
   template <class T>
   static void halves(const KernelContext& c, const Dims& in, const Line& real, std::complex<T>* to,
                      const Dims& halved) {
@@ -118,7 +118,7 @@ struct FromHalf {
   }
 
  private:
-  // The lines with their other half, as complex ones, of which the real parts are kept.
+  // Completes the lines with their conjugate halves, transforms them as complex lines and keeps the real parts.
   template <class T>
   static void wholes(const KernelContext& c, const std::complex<T>* from, const Dims& dims, const Line& real, T* out) {
     using C = std::complex<T>;

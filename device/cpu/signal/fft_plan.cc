@@ -18,15 +18,15 @@
 namespace panto::cpu {
 namespace {
 
-// Passes of larger prime factors would take longer than the convolution does.
+// For larger prime factors a convolution is faster than a pass.
 constexpr int64_t kMostRadix = 31;
-// Three times as many numbers are still counted by 63 bits, and positions times two.
+// Small enough that work sizes and 8 * position fit into int64.
 constexpr int64_t kMostLength = int64_t{1} << 40;
 constexpr size_t kMostKept = 16;
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-// Factors of 4 first, then the primes that are left, from the smallest.
+// Returns the factors of 4 first, then the remaining prime factors in ascending order.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> factors;
   for (; n % 4 == 0; n /= 4) factors.push_back(4);
@@ -37,8 +37,8 @@ std::vector<int64_t> factors_of(int64_t n) {
   return factors;
 }
 
-// What a pass reads and writes at one position: neighbours of each of its inputs, which lie `from_step` apart, become
-// neighbours of as many outputs, `to_step` apart.
+// The inputs and outputs of a pass at one position. Inputs lie `from_step` apart and outputs `to_step`; element q of
+// each input contributes to element q of each output.
 template <class T>
 struct Lines {
   const T *re, *im;
@@ -51,13 +51,13 @@ struct Lines {
     out_re[k * to_step + q] = re_value;
     out_im[k * to_step + q] = im_value;
   }
-  // The same times w.
+  // Writes the value times w.
   void put(int64_t k, int64_t q, T re_value, T im_value, T w_re, T w_im) const {
     put(k, q, re_value * w_re - im_value * w_im, re_value * w_im + im_value * w_re);
   }
 };
 
-// Factors of one position: of output k they are w_re[k - 1], w_im[k - 1].
+// Twiddle factors of one position: output k is multiplied by re[k - 1] + i im[k - 1].
 template <class T>
 struct Factors {
   T re[4], im[4];
@@ -132,7 +132,7 @@ struct UnitRoot {
   double re, im;
 };
 UnitRoot unit_root(int64_t position, int64_t n) {
-  // By symmetry an angle of at most an eighth of a turn, where sine and cosine are as exact as their argument.
+  // Symmetry reduces the angle to an eighth of a turn, where sine and cosine are as exact as their argument.
   int64_t eighths = 8 * position;
   bool below = false, swapped = false, behind = false;
   if (eighths > 4 * n) {  // the lower half of the circle
@@ -176,7 +176,7 @@ FftPlan<T>::FftPlan(int64_t n, bool may_split) : n_(n) {
   }
 }
 
-// In two lengths that are as near to each other as there are factors for.
+// Splits the length into two factors that are as close to each other as possible.
 template <class T>
 void FftPlan<T>::split() {
   int64_t rows = 1;
@@ -224,7 +224,7 @@ template <class T>
 void FftPlan<T>::make_convolution() {
   int64_t longer = 1;
   while (longer < 2 * n_ - 1) longer *= 2;
-  // Three quarters of a power of two, where that is enough.
+  // Three quarters of the power of two, if that suffices.
   if (longer >= 4 && longer / 4 * 3 >= 2 * n_ - 1) longer = longer / 4 * 3;
   inner_ = std::make_unique<FftPlan>(longer);
   chirp_re_.resize(at(n_));
@@ -266,7 +266,7 @@ void FftPlan<T>::run(T* re, T* im, int64_t columns, T* work) const {
 
 namespace {
 
-// Tiles of lines, each with its own memory to work with: body(first line, lines, work).
+// Calls body(first line, lines, work) for tiles of lines; each thread has its own `work`.
 template <class T, class Body>
 void over_tiles(int64_t lines, int64_t length, int64_t size, T* work, const Body& body) {
   const int64_t parts = tiles_for_processors(), tiles = (lines + kLinesTogether<T> - 1) / kLinesTogether<T>;
@@ -346,8 +346,8 @@ void FftPlan<T>::run_split(T* re, T* im, T* work) const {
   });
 }
 
-// A pass takes elements j, j + rest, j + 2 rest ... of blocks of `step` neighbours and puts what it makes of them side
-// by side; so the last one leaves everything in order.
+// A pass reads blocks j, j + rest, j + 2 rest ... of `step` neighbours and writes its results side by side; so after
+// the last pass everything is in order.
 template <class T>
 void FftPlan<T>::run_passes(T* re, T* im, int64_t columns, T* work) const {
   T *from_re = re, *from_im = im, *to_re = work, *to_im = work + n_ * columns;
@@ -416,7 +416,7 @@ void FftPlan<T>::run_convolution(T* re, T* im, int64_t columns, T* work) const {
   std::fill(a_im + n_ * columns, a_im + longer * columns, T(0));
   inner_->run(a_re, a_im, columns, rest);
   multiply(a_re, a_im, kernel_re_, kernel_im_, longer, a_re, a_im);
-  inner_->run(a_im, a_re, columns, rest);  // back: the other sign
+  inner_->run(a_im, a_re, columns, rest);  // backward: swapping re and im flips the sign
   multiply(a_re, a_im, chirp_re_, chirp_im_, n_, re, im);
 }
 
@@ -431,11 +431,11 @@ FftRoots<T>::FftRoots(int64_t length) : n(length) {
 
 namespace {
 
-// That of this length; those used last are kept.
+// Returns the plan or roots of this length; caches those used last.
 template <class Made>
 std::shared_ptr<const Made> kept(int64_t n) {
   static std::mutex mutex;
-  static std::list<std::shared_ptr<const Made>> all;  // the one used last is first
+  static std::list<std::shared_ptr<const Made>> all;  // most recently used first
   {
     const std::lock_guard lock(mutex);
     const auto found = std::find_if(all.begin(), all.end(), [n](const auto& made) { return made->length() == n; });

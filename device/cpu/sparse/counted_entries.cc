@@ -1,4 +1,4 @@
-// Kernels that count numbers by rows, and give what occurs as entries of a sparse tensor.
+// Kernels that count numbers by row and return the counts as entries of a sparse tensor.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// What occurs, by row and number.
+// Counts by row and number.
 template <class T>
 class Counts {
  public:
@@ -37,7 +37,7 @@ class Counts {
     T& count = counts_[{row, number}];
     count = binary_ ? T{1} : k::add(count, weights_ != nullptr ? weights_[element] : T{1});
   }
-  // Of a vector where `rows` is -1.
+  // `rows` is -1 if the input is a vector.
   void put_out(KernelContext& c, int64_t rows) const {
     const int64_t rank = rows < 0 ? 1 : 2, n = static_cast<int64_t>(counts_.size());
     const Tensor indices = allocate_tensor(c.device(), kInt64, Shape{n, rank});

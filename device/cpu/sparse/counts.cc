@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// Adds elements to the bins of rows. Input `weights` has one for each, or none.
+// Adds elements to the bins of rows. Input `weights` has a weight for each element, or is empty.
 template <class T>
 class Bins {
  public:

@@ -1,4 +1,4 @@
-// Kernels of crosses of features.
+// Kernels of feature crosses.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -13,7 +13,7 @@
 namespace panto {
 namespace {
 
-// The values of a column, in turn those of each row.
+// The values of a column, row by row.
 struct Column {
   const Tensor* values;
   bool is_dense;
@@ -23,7 +23,7 @@ struct Column {
   int64_t number(int64_t i) const { return static_cast<const int64_t*>(values->impl()->data)[i]; }
 };
 
-// What a row crosses: of each column a run of values.
+// A row's values in one column.
 struct Run {
   int64_t begin, count;
 };
@@ -52,7 +52,7 @@ class Crosses {
     find_rows();
   }
 
-  // The values of a result are `cross(positions)` of every combination of positions in the columns.
+  // Outputs a sparse tensor whose values are cross(positions) for every combination of positions in the columns.
   template <class T, class Cross>
   void put_out(KernelContext& c, const Cross& cross) const {
     Tensor indices = allocate_tensor(c.device(), kInt64, Shape{total_, 2});
@@ -90,7 +90,7 @@ class Crosses {
     }
   }
 
-  // Rows with a value in every column. A matrix may have more rows than there is memory, if few of them have entries.
+  // Finds the rows with a value in every column. Visits only rows with entries, as there may be more rows than memory.
   void find_rows() {
     if (columns.empty() || std::ranges::count(lengths_, 0) > 0) return;
     std::vector<int64_t> next(sparse_.size(), 0);
@@ -118,7 +118,7 @@ class Crosses {
   }
 
   std::vector<cpu::EntryIndices> sparse_;
-  std::vector<int64_t> lengths_;  // of the rows of dense columns
+  std::vector<int64_t> lengths_;  // row lengths of the dense columns
   int64_t rows_ = 0, total_ = 0, most_ = 0;
   std::vector<CrossedRow> crossed_;
 };
@@ -136,7 +136,7 @@ void put_out_texts(KernelContext& c, const std::string& separator) {
   });
 }
 
-// Two hashes put together, as TensorFlow does it.
+// Combines two hashes as TensorFlow does.
 uint64_t joined(uint64_t a, uint64_t b) {
   constexpr uint64_t kFactor = 0xc6a4a7935bd1e995;
   const auto mixed = [](uint64_t x) { return x ^ (x >> 47); };
@@ -180,7 +180,7 @@ void run_hashed(KernelContext& c) {
   const cpu::SipHash strong(static_cast<uint64_t>(salt[0]), static_cast<uint64_t>(salt[1]));
   const auto hash_of = [&](const Column& column, int64_t i) {
     if (!column.is_text() && column.is_dense && !is_strong) return static_cast<uint64_t>(column.number(i));
-    std::string low;  // 32 bits of an integer
+    std::string low;  // the integer's low 32 bits
     if (!column.is_text()) {
       for (int k = 0; k < 4; ++k) low.push_back(static_cast<char>(static_cast<uint64_t>(column.number(i)) >> (8 * k)));
     }

@@ -1,5 +1,5 @@
-// Kernels of sparse tensors that meet dense ones. Every index is checked before something is written by it. Entries of
-// products are joined in their order, whatever the number of threads.
+// Kernels on a sparse and a dense tensor. Indices are checked before they are used. The entries of a product are added
+// in order, whatever the number of threads.
 #include <algorithm>
 #include <complex>
 #include <type_traits>
@@ -27,7 +27,7 @@ using cpu::LargestEntry;
 
 // ---- SparseToDense --------------------------------------------------------------------------------------------------
 
-// Where entry i goes in `shape`.
+// Returns the offset of entry i in a tensor of `shape`. Throws InvalidArgument if an index is out of range.
 int64_t place(const Indices& indices, int64_t i, const Shape& shape) {
   const int rank = shape.rank();
   int64_t at = 0;
@@ -89,10 +89,10 @@ struct RunProduct {
     const T *values = c.data<T>(1), *b = c.data<T>(3);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
-    const int64_t row_at = adjoint_a ? 1 : 0, inner_at = 1 - row_at;  // in an entry's indices
-    // Rows of b are asked for so many entries before they are read, as many of their elements as that takes.
+    const int64_t row_at = adjoint_a ? 1 : 0, inner_at = 1 - row_at;  // positions in an entry's indices
+    // Prefetch distance in entries, and the number of elements of each row of b that are prefetched.
     constexpr int64_t kAhead = 8, kAsked = 64;
-    // Columns are shared between threads, never the entries that are joined.
+    // Threads share out the columns; each one goes through all entries.
     cpu::parallel_for(columns, count * columns * static_cast<int64_t>(4 * sizeof(T)), [&](int64_t begin, int64_t end) {
       const int64_t piece = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(1, end - begin));
       cpu::in_pieces(count, piece, [&](int64_t first, int64_t last) {
@@ -152,7 +152,7 @@ struct Reduction {
   }
 };
 
-// ---- Elementwise with what a dense tensor has at the entries --------------------------------------------------------
+// ---- Elementwise with a dense tensor's elements at the entries ------------------------------------------------------
 
 struct AddDense {
   template <class T>

@@ -1,5 +1,5 @@
-// Kernels on the entries of sparse tensors. They go through them in order on one thread: what is done for an entry is
-// little, and where it goes depends on those before.
+// Kernels on the entries of sparse tensors. One thread goes through the entries in order: the work per entry is small,
+// and an entry's place in the output depends on those before it.
 #include "panto/device/cpu/sparse/entries.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct RunReorder {
 
 // ---- SparseAdd ------------------------------------------------------------------------------------------------------
 
-// Whether the sum of two entries is one. long double holds what each of the types does.
+// Returns true if the sum of two entries is kept. long double represents the values of all types exactly.
 template <class T>
 bool reaches(T sum, long double thresh) {
   if constexpr (is_complex_type<T>) {
@@ -78,8 +78,8 @@ struct RunAdd {
   }
 };
 
-// Sets to[i] to the gradient of entry k of the sum if they are at one index. Moves i on to the next index if it is not
-// after that of entry k; tells whether it was not before it.
+// If entry i has the same index as entry k of the sum, copies k's gradient to to[i]. Increments i unless its index is
+// after k's. Returns true unless its index was before k's.
 template <class T>
 bool take_gradient(const EntryIndices& indices, int64_t& i, const EntryIndices& sum, int64_t k, const T* from, T* to) {
   const int order = compare_indices(indices[i], sum[k], sum.rank());
@@ -99,7 +99,7 @@ struct RunAddGrad {
     int64_t i = 0, j = 0;
     for (int64_t k = 0; k < sum.count();) {
       if (i == a.count() && j == b.count()) break;
-      // Both wait at entry k until the other has come there.
+      // k advances once both operands have reached it.
       const bool past_a = i == a.count() || take_gradient(a, i, sum, k, from, to_a);
       const bool past_b = j == b.count() || take_gradient(b, j, sum, k, from, to_b);
       if (past_a && past_b) ++k;
@@ -118,7 +118,7 @@ struct RunFillEmptyRows {
       if (!cpu::in_range(indices[i][0], rows)) cpu::out_of_range("indices", i, 0, rows, indices[i][0]);
     }
     Tensor empty = allocate_tensor(c.device(), kBool, Shape{rows});
-    // Where the next entry of each row goes: a tensor, as memory that cannot be had is then refused as others is.
+    // Where the next entry of each row goes. A tensor, so that too large an allocation fails like any other.
     Tensor places = allocate_tensor(c.device(), kInt64, Shape{checked_add(rows, 1, "rows")});
     auto* next = mutable_data<int64_t>(places);
     auto* is_empty = mutable_data<bool>(empty);

@@ -1,5 +1,4 @@
-// The indices of a sparse tensor's entries: rows of a matrix, compared one dimension after the other, put in order,
-// merged and joined.
+// The indices of a sparse tensor's entries: comparing (lexicographically), sorting, merging and checking them.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ class EntryIndices {
   int64_t count_, rank_;
 };
 
-// -1, 0 or 1: whether index `a` comes before, is the same as, or comes after `b`.
+// Returns -1, 0 or 1 if index `a` is before, equal to or after `b`.
 inline int compare_indices(const int64_t* a, const int64_t* b, int64_t rank) {
   for (int64_t d = 0; d < rank; ++d) {
     if (a[d] != b[d]) return a[d] < b[d] ? -1 : 1;
@@ -40,7 +39,7 @@ inline int compare_indices(const int64_t* a, const int64_t* b, int64_t rank) {
   return 0;
 }
 
-// The numbers of the entries in their order; equals stay as they are among themselves.
+// Returns the entries' numbers in ascending order of their indices (stable).
 inline std::vector<int64_t> order_of(const EntryIndices& indices) {
   std::vector<int64_t> order(static_cast<size_t>(indices.count()));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -49,15 +48,15 @@ inline std::vector<int64_t> order_of(const EntryIndices& indices) {
   return order;
 }
 
-// Of two sparse tensors, inputs 0 to 2 and 3 to 5 (indices, values, shape), the shapes must be the same.
+// Throws InvalidArgument unless the sparse tensors in inputs 0 to 2 and 3 to 5 (indices, values, shape) have one shape.
 inline void check_one_shape(const KernelContext& c) {
   for (int64_t d = 0; d < c.shape(0).dim(1); ++d) {
     const int64_t dim_a = c.data<int64_t>(2)[d], dim_b = c.data<int64_t>(5)[d];
     if (dim_a != dim_b) invalid("dimensions of a_shape and b_shape: expected {}, got {}", dim_a, dim_b);
   }
 }
-// Outputs 0 and 1 are the indices and values of an entry for each index where one of them has one: join(i, j), if that
-// is a value, of entry i of the first and j of the second, -1 where there is none. Both are in order.
+// Merges the entries of two sparse tensors, both in ascending order, into outputs 0 and 1 (indices and values). For
+// each index calls join(i, j) with the entry of each tensor, -1 if it has none; without a value the index is left out.
 template <class T, class Join>
 void put_out_merged(KernelContext& c, const Join& join) {
   const EntryIndices a(c, 0), b(c, 3);
@@ -86,14 +85,14 @@ void put_out_merged(KernelContext& c, const Join& join) {
   c.set_out(1, std::move(out_values));
 }
 
-// How entries that are reduced to one are joined.
+// How reductions join entries.
 struct AddEntries {
   template <class T>
   static T join(T so_far, T x) {
     return k::add(so_far, x);
   }
 };
-// A NaN gives way to what comes after it, as in TensorFlow.
+// An entry after a NaN replaces it, as in TensorFlow.
 struct LargestEntry {
   template <class T>
   static T join(T so_far, T x) {
@@ -101,7 +100,7 @@ struct LargestEntry {
   }
 };
 
-// Whether 0 <= index < size.
+// Returns true if 0 <= index < size.
 inline bool in_range(int64_t index, int64_t size) {
   return static_cast<uint64_t>(index) < static_cast<uint64_t>(size);  // sizes are not negative
 }
@@ -110,7 +109,7 @@ inline bool in_range(int64_t index, int64_t size) {
 [[noreturn]] inline void out_of_range(const char* what, int64_t i, int64_t d, int64_t size, int64_t got) {
   invalid("{}[{},{}]: expected one in [0, {}), got {}", what, i, d, size, got);
 }
-// All indices must be within a shape of these dimensions, one for each of theirs.
+// Throws InvalidArgument unless all indices are within the shape `dims`.
 inline void check_within(const EntryIndices& indices, const int64_t* dims, const char* what) {
   for (int64_t i = 0; i < indices.count(); ++i) {
     for (int64_t d = 0; d < indices.rank(); ++d) {
@@ -118,7 +117,7 @@ inline void check_within(const EntryIndices& indices, const int64_t* dims, const
     }
   }
 }
-// They must be in ascending order, and none repeated.
+// Throws InvalidArgument unless the indices are strictly ascending.
 inline void check_ascending(const EntryIndices& indices, const char* what) {
   for (int64_t i = 1; i < indices.count(); ++i) {
     const int order = compare_indices(indices[i - 1], indices[i], indices.rank());

@@ -1,4 +1,4 @@
-// Kernels that join the entries of a sparse tensor which are at one place in some of its dimensions.
+// Kernels that reduce a sparse tensor along some dimensions, with a sparse result.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 
 using cpu::EntryIndices;
 
-// The indices of entries in the dimensions that are kept, and where those are in the result's.
+// The entries' indices in the dimensions that are kept, and where these dimensions are in the result.
 struct Kept {
   std::vector<int64_t> indices, places, shape;
 

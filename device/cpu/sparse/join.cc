@@ -1,4 +1,4 @@
-// Kernels that put sparse tensors together and cut them.
+// Kernels that concatenate and split sparse tensors.
 #include <algorithm>
 #include <vector>
 
@@ -29,7 +29,7 @@ struct RunConcat {
       const int64_t offset = dims[static_cast<size_t>(along)];
       for (int64_t k = 0; k < part.count(); ++k) {
         std::copy_n(part[k], rank, to);
-        to[along] = k::add(to[along], offset);  // wraps, where an index is out of range
+        to[along] = k::add(to[along], offset);  // wraps if an index is out of range
         to += rank;
         values.push_back(c.data<T>(n + i)[k]);
       }
@@ -49,7 +49,7 @@ struct RunConcat {
   }
 };
 
-// A dimension in `parts`, of which the first `longer` have one more than `size`.
+// Splits a dimension into `parts` parts of `size` indices; the first `longer` parts have one more.
 struct Cut {
   int64_t size, longer;
   Cut(int64_t dim, int64_t parts) : size(dim / parts), longer(dim % parts) {}

@@ -1,4 +1,4 @@
-// Kernels of pairs of tensors, one or both of them sparse. Every index is checked before something is written by it.
+// Kernels on pairs of tensors, one or both sparse. Indices are checked before they are used.
 #include <algorithm>
 #include <optional>
 
@@ -35,7 +35,7 @@ struct RunDenseAdd {
   }
 };
 
-// NaN if one is.
+// Returns NaN if one operand is NaN.
 struct Larger {
   template <class T>
   static T of(T a, T b) {

@@ -1,4 +1,4 @@
-// Kernels of ragged tensors. Splits are checked before anything is read by them.
+// Kernels of ragged tensors. Splits are checked before they are used.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -23,7 +23,7 @@ int64_t range_size(T start, T limit, T delta, int64_t row) {
   if (delta == 0) invalid("deltas[{}]: expected not 0, got 0", row);
   if ((delta > 0 && limit < start) || (delta < 0 && limit > start)) return 0;
   if constexpr (std::is_integral_v<T>) {
-    // Distances fit unsigned integers.
+    // Unsigned, because the distance may exceed int64.
     const auto a = static_cast<uint64_t>(start), b = static_cast<uint64_t>(limit), d = static_cast<uint64_t>(delta);
     const uint64_t distance = delta > 0 ? b - a : a - b, step = delta > 0 ? d : 0 - d;
     return checked_cast<int64_t>(distance / step + (distance % step != 0 ? 1 : 0), "number of elements");
@@ -74,7 +74,7 @@ struct RunGather {
     const Indices indices(c.in(count + 1));
     const Shape& shape = c.shape(count + 1);
     indices.check(params[0].count() - 1);
-    // Rows of one length, of the dimensions of the indices but the last.
+    // Splits with rows of equal length, for all dimensions of the indices but the last.
     const auto levels = static_cast<size_t>(c.integer("OUTPUT_RAGGED_RANK"));
     std::vector<cpu::SplitsWriter> out;
     int64_t rows = 1;
@@ -83,8 +83,8 @@ struct RunGather {
       out.emplace_back(c, rows);
       for (int64_t i = 1; i <= rows; ++i) out.back().push(i * shape.dim(k + 1));
     }
-    // Rows that are chosen: how many there are, then what they are.
-    const size_t before = out.size(), skipped = shape.rank() == 0 ? 1 : 0;  // a scalar leaves out the first dimension
+    // Counts the gathered rows, then copies them.
+    const size_t before = out.size(), skipped = shape.rank() == 0 ? 1 : 0;  // a scalar removes a dimension
     std::vector<int64_t> sizes(static_cast<size_t>(count));
     int64_t total = 0;
     for_each_slice(params, indices, [&](size_t k, int64_t begin, int64_t end) {
@@ -111,7 +111,7 @@ struct RunGather {
   }
 
  private:
-  // For each index, the rows of each ragged dimension that it chooses, at last the values: visit(k, begin, end).
+  // Calls visit(k, begin, end) for each index with its rows in each ragged dimension k, and last with its values.
   template <class Visit>
   static void for_each_slice(const std::vector<Indices>& params, const Indices& indices, const Visit& visit) {
     for (int64_t i = 0; i < indices.count(); ++i) {
@@ -149,7 +149,7 @@ struct RunToSparse {
     }
     for (int k = 1; k < shape.rank(); ++k) dim[count + k] = shape.dim(k);
     auto* to = mutable_data<int64_t>(indices);
-    std::vector<int64_t> row(static_cast<size_t>(count));  // that the element is in, by dimension
+    std::vector<int64_t> row(static_cast<size_t>(count));  // the element's row in each ragged dimension
     for (int64_t v = 0; v < shape.dim(0); ++v) {
       int64_t element = v;
       for (int k = count; k-- > 0;) {

@@ -1,4 +1,4 @@
-// The kernel that writes ragged tensors out as dense ones. Partitions are checked before anything is written by them.
+// The kernel that converts ragged tensors to dense ones. Partitions are checked before they are used.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,10 +13,10 @@
 namespace panto {
 namespace {
 
-// The rows of one ragged dimension: how many elements each has, in turn.
+// The row partition of one ragged dimension, as row splits or as each element's row number.
 class Partition {
  public:
-  // Throws InvalidArgument unless they are those of `rows` rows.
+  // Throws InvalidArgument unless the tensor partitions `rows` rows.
   Partition(const Tensor& t, bool is_splits, int64_t rows, int number) : numbers_(t), is_splits_(is_splits) {
     const std::string what = fmt::format("row_partition_tensors[{}]", number);
     if (is_splits) {
@@ -58,7 +58,7 @@ class Partition {
 };
 
 struct Ragged {
-  int64_t rows;  // of the first dimension
+  int64_t rows;  // size of the first dimension
   std::vector<Partition> partitions;
 
   explicit Ragged(const KernelContext& c) {
@@ -101,8 +101,8 @@ struct RunToTensor {
                     int64_t elements) {
     const int64_t length = row_size(c.shape(1));
     fill(c, out, elements / length, length);
-    // Where the elements of a dimension are among all places of it and those before, or -1 if they are left out. Of the
-    // first there may be more than there is memory.
+    // The offset of each element of a dimension in the dense output, or -1 if it is cut off. Not stored for the first
+    // dimension, which may have more elements than fit into memory.
     std::vector<int64_t> places, next;
     bool is_first = true;
     const auto place_of = [&](int64_t i) {
@@ -130,7 +130,7 @@ struct RunToTensor {
     return most;
   }
 
-  // The default, broadcast to the shape of a value, at every place.
+  // Fills the output with the default, broadcast to the shape of a value.
   template <class T>
   static void fill(const KernelContext& c, T* out, int64_t places, int64_t length) {
     const Shape &values = c.shape(1), &shape = c.shape(2);

@@ -1,4 +1,4 @@
-// Kernels of ragged tensors that variants hold.
+// Kernels of ragged tensors in variants.
 #include <algorithm>
 #include <ranges>
 #include <utility>
@@ -67,7 +67,7 @@ struct RunToVariant {
 
 // ---- RaggedTensorFromVariant ----------------------------------------------------------------------------------------
 
-// What the variants of input 0 hold, which is of these ragged dimensions and types.
+// Returns the ragged tensors in the variants of input 0. Throws InvalidArgument for other ragged ranks or types.
 std::vector<const RaggedValue*> pieces_of(const KernelContext& c, int64_t ragged_rank) {
   const DType type = c.type("Tvalues"), splits_type = c.type("Tsplits");
   std::vector<const RaggedValue*> pieces;
@@ -98,7 +98,7 @@ struct RunFromVariant {
     if (shape.rank() == 0) return give(c, pieces[0]->row_splits(), pieces[0]->values());
     if (out == 0) return give(c, {}, stacked_values(c, pieces));
     std::vector<Tensor> splits;
-    // Rows of one length, of the dimensions of the variants but the last.
+    // Splits with rows of equal length, for all dimensions of the variants but the last.
     int64_t rows = 1;
     for (int k = 0; k + 1 < shape.rank(); ++k) {
       rows = checked_mul(rows, shape.dim(k), "rows");
@@ -141,7 +141,7 @@ struct RunFromVariant {
     return stacked(values, c.type("Tvalues"), first);
   }
 
-  // Those of ragged dimension k of all pieces, one behind the other.
+  // Concatenates the splits of ragged dimension k of all pieces.
   static Tensor joined_splits(const KernelContext& c, const std::vector<const RaggedValue*>& pieces, size_t k) {
     int64_t rows = 0;
     for (const RaggedValue* piece : pieces) rows += piece->row_splits()[k].numel() - 1;
@@ -198,7 +198,7 @@ struct RunToVariantGradient {
     for (int64_t i = 0; i < c.numel(0); ++i) {
       const Variant& variant = c.data<Variant>(0)[i];
       if (variant.value == nullptr) {
-        // A row that nothing came of.
+        // No gradient for this row: it stays zero.
         if (i + 1 >= splits.count()) invalid("row_splits: expected a split for each variant, got {}", splits.count());
         take(checked_mul(splits[i + 1] - splits[i], length, "number of elements"));
         continue;

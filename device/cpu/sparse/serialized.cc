@@ -1,4 +1,4 @@
-// Kernels that write sparse tensors as strings, and read them. What is read is checked: it may come from anywhere.
+// Kernels that serialize and deserialize sparse tensors. Serialized data is checked, as it may come from anywhere.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 using cpu::EntryIndices;
 
-// Puts a tensor into output 0, as the call asks for: its bytes, or in a variant.
+// Writes tensors to output 0: as bytes or as variants, whichever type the call asks for.
 class Written {
  public:
   explicit Written(KernelContext& c)
@@ -58,7 +58,7 @@ struct Entries {
   Tensor indices, values, shape;
 };
 
-// Number `i` of the tensors that are read.
+// Reads sparse tensor `i`.
 Entries read(const KernelContext& c, int64_t i, DType dtype) {
   const auto part = [&](int64_t k) {
     if (c.in(0).dtype() == kVariant) return shared_tensor(tensor_in(c.data<Variant>(0)[3 * i + k]));

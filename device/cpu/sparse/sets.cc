@@ -1,4 +1,4 @@
-// Kernels of sets. All sets of a tensor are one: of pairs of the number of a row and a value, in ascending order.
+// Kernels of sets. All sets of a tensor are kept as one set of pairs (row number, value) in ascending order.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -73,7 +73,7 @@ Members<T> operation(std::string_view name, const Members<T>& a, const Members<T
   return result;
 }
 
-// `dims`: of the sets, without the last dimension.
+// `dims`: dimensions of the sets without the last one.
 template <class T>
 void put_out(KernelContext& c, const std::vector<int64_t>& dims, const Members<T>& members) {
   const auto count = static_cast<int64_t>(members.size()), rank = static_cast<int64_t>(dims.size()) + 1;

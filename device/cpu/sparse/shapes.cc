@@ -1,4 +1,4 @@
-// Kernels that move the entries of sparse tensors to other shapes.
+// Kernels that reshape and slice sparse tensors.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -35,7 +35,7 @@ void run_reshape(KernelContext& c) {
   row_major_strides(from, strides);
   row_major_strides(to, new_strides);
   for (int64_t i = 0; i < indices.count(); ++i) {
-    int64_t at = 0;  // wraps, where an index is out of range
+    int64_t at = 0;  // wraps if an index is out of range
     for (size_t d = 0; d < from.size(); ++d) at = k::add(at, k::mul(indices[i][d], strides[d]));
     for (const int64_t stride : new_strides) {
       *out++ = at / stride;
@@ -62,7 +62,7 @@ struct RunSlice {
     std::vector<int64_t> taken;
     for (int64_t i = 0; i < indices.count(); ++i) {
       bool inside = true;
-      // The distance of an index from one that is not larger fits an unsigned integer.
+      // index - first may exceed int64, but not uint64.
       for (int64_t d = 0; inside && d < rank; ++d) {
         const int64_t index = indices[i][d], first = start[static_cast<size_t>(d)];
         inside = index >= first && static_cast<uint64_t>(index) - static_cast<uint64_t>(first) <

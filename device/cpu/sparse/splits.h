@@ -1,4 +1,4 @@
-// Where the rows of a ragged tensor begin: row r has what is from splits[r] to before splits[r + 1].
+// Row splits of ragged tensors: row r has the elements [splits[r], splits[r + 1]).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace panto::cpu {
 
-// Throws InvalidArgument unless there is a split, none is negative, they do not decrease, and the last is not beyond
-// the number of elements that they split.
+// Throws InvalidArgument unless there is at least one split, no split is negative, they do not decrease, and the last
+// is at most `elements`.
 inline void check_splits_within(const Indices& splits, int64_t elements, const char* what) {
   if (splits.count() == 0) invalid("{}: expected at least one, got none", what);
   if (splits[0] < 0) invalid("{}[0]: expected at least 0, got {}", what, splits[0]);
@@ -27,7 +27,7 @@ inline void check_splits_within(const Indices& splits, int64_t elements, const c
   if (last > elements) invalid("{}: expected at most {}, the number of elements, got {}", what, elements, last);
 }
 
-// The same, and the splits go from 0 to the number of elements.
+// As check_splits_within, and the splits must go from 0 to `elements`.
 inline void check_splits(const Indices& splits, int64_t elements, const char* what) {
   if (splits.count() > 0 && splits[0] != 0) invalid("{}[0]: expected 0, got {}", what, splits[0]);
   check_splits_within(splits, elements, what);
@@ -35,7 +35,8 @@ inline void check_splits(const Indices& splits, int64_t elements, const char* wh
   if (last != elements) invalid("{}: expected {} at the end, the number of elements, got {}", what, elements, last);
 }
 
-// The splits of each ragged dimension, checked: they lead to the rows of the next, at last to the values.
+// Returns the checked splits of each ragged dimension. Each dimension's splits refer to the rows of the next one, the
+// last one's to the values.
 template <class Check>
 std::vector<Indices> checked_splits(const KernelContext& c, int count, const char* what, const Check& check) {
   std::vector<Indices> splits;
@@ -47,7 +48,7 @@ std::vector<Indices> checked_splits(const KernelContext& c, int count, const cha
   return splits;
 }
 
-// A vector of splits, of the type that the op says, written from 0 on.
+// Writes a vector of splits of the op's type Tsplits, beginning with 0.
 class SplitsWriter {
  public:
   SplitsWriter(const KernelContext& c, int64_t rows)

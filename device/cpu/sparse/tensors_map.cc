@@ -1,4 +1,4 @@
-// Kernels of maps of sparse tensors. What is asked for is checked: numbers and names come from graphs.
+// Kernels of maps of sparse tensors. Handles and names are checked, as they come from graphs.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ class SparseTensorsMap final : public Resource {
     tensors_.emplace(next_, std::move(tensor));
     return next_++;
   }
-  // All or, where one is not there or is not of this type, none.
+  // Takes all tensors, or throws InvalidArgument and takes none if one is missing or has another type.
   std::vector<SparseTensor> take(const int64_t* numbers, int64_t count, DType dtype) {
     const std::lock_guard lock(mutex_);
     std::vector<SparseTensor> taken;

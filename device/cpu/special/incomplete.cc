@@ -20,14 +20,14 @@ constexpr double kPi = std::numbers::pi;
 
 // ---- Gamma ----------------------------------------------------------------------------------------------------------
 
-// The part of P, or of Q, and its derivative by a, without the factor x^a exp(-x) / gamma(a).
+// P or Q without the factor x^a exp(-x) / gamma(a), and its derivative by a.
 struct Value {
   double value, by_a;
 };
 
 // P by its series, the sum of x^n / (a (a + 1) ... (a + n)), for x <= a + 1 (Abramowitz and Stegun 6.5.29).
 Value lower_series(double a, double x) {
-  double term = 1 / a, slope = -term / a;  // of one term, and its derivative
+  double term = 1 / a, slope = -term / a;  // a term and its derivative
   Value sum = {term, slope};
   for (double n = 1; n < 1e6; ++n) {
     const double ratio = x / (a + n);
@@ -43,12 +43,12 @@ Value lower_series(double a, double x) {
 // Q by its continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), for larger x (6.5.31): numerators p and
 // denominators q of its convergents, and their derivatives.
 Value upper_fraction(double a, double x) {
-  // By q1 from the start: products of larger numbers than 1e154 are none.
+  // Everything is divided by q1 from the start: products of numbers above 1e154 would overflow.
   double p0 = 0, p1 = 1 / (x + 1 - a), q0 = p1, q1 = 1;
   double dp0 = 0, dp1 = 0, dq0 = 0, dq1 = -p1;
   Value last = {p1, dp1 - p1 * dq1};
   for (double n = 1; n < 1e6; ++n) {
-    const double b = x + 2 * n + 1 - a, c = -n * (n - a), dc = n;  // the next partial quotient; b' is -1
+    const double b = x + 2 * n + 1 - a, c = -n * (n - a), dc = n;  // the next partial quotient; b's derivative is -1
     const double p2 = b * p1 + c * p0, q2 = b * q1 + c * q0;
     const double dp2 = b * dp1 - p1 + c * dp0 + dc * p0, dq2 = b * dq1 - q1 + c * dq0 + dc * q0;
     const double scale = 1 / q2;
@@ -63,13 +63,13 @@ Value upper_fraction(double a, double x) {
   return last;
 }
 
-// Where both of them take long, for a above `kLarge`: P changes little in so small a part of its width, which is
-// sqrt(a).
+// For a above `kLarge`, where both methods are slow: a finite difference. P changes little over a hundredth of its
+// width, which is sqrt(a).
 constexpr double kLarge = 1e6;
 double slope_between(double a, double x) {
   const double h = 0.01 * std::sqrt(a);
   const auto change = [&](double d) {
-    // Of what is smaller, so that the difference is not lost.
+    // Uses the smaller of P and Q, so that the difference keeps its digits.
     return x < a ? gamma_p(a + d, x) - gamma_p(a - d, x) : gamma_q(a - d, x) - gamma_q(a + d, x);
   };
   return (8 * change(h) - change(2 * h)) / (12 * h);
@@ -77,7 +77,7 @@ double slope_between(double a, double x) {
 
 // ---- Fresnel --------------------------------------------------------------------------------------------------------
 
-// Of C (n even) or S (n odd): the sum of (-1)^k (pi/2)^n x^(2n + 1) / (n! (2n + 1)) over n = 2k or 2k + 1.
+// The series of C (n even) or S (n odd): the sum of (-1)^k (pi/2)^n x^(2n + 1) / (n! (2n + 1)) over n = 2k or 2k + 1.
 double fresnel_series(double x, bool sine) {
   const double t = kPi / 2 * x * x;
   double power = sine ? t * x : x, sum = 0;
@@ -145,7 +145,7 @@ double gamma_q(double a, double x) {
 
 // The derivative of P by a, without the factor x^a exp(-x) / gamma(a).
 static double slope_without_factor(double a, double x) {
-  const double log_slope = std::log(x) - boost::math::digamma(a, Policy());  // of the factor
+  const double log_slope = std::log(x) - boost::math::digamma(a, Policy());  // derivative of the factor's logarithm
   const bool lower = x <= a || x <= 1;
   const Value part = lower ? lower_series(a, x) : upper_fraction(a, x);
   const double slope = part.by_a + part.value * log_slope;
@@ -162,7 +162,7 @@ double gamma_p_by_a(double a, double x) {
   return factor == 0 ? 0 : factor * slope_without_factor(a, x);
 }
 
-// P(a, x(a)) stays the same: the derivative of x is that of P by a, by the density, with another sign.
+// P(a, x(a)) is constant, so dx/da is -(dP/da) / density.
 double gamma_sample_by_a(double a, double x) {
   if (std::isnan(a) || std::isnan(x)) return kNan;
   if (x == 0) return 0;

@@ -1,11 +1,11 @@
-// How Boost.Math reports errors here: not at all. Internal.
+// Makes Boost.Math return error values instead of throwing. Internal.
 #pragma once
 
 #include <boost/math/policies/policy.hpp>
 
 namespace panto::special {
 
-// Errors are values; nothing is computed in more than 64 bits.
+// Errors are returned as values; doubles are not promoted to long double.
 namespace policies = boost::math::policies;
 using Policy =
     policies::policy<policies::domain_error<policies::ignore_error>, policies::pole_error<policies::ignore_error>,

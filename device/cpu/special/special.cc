@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// `kCost`: of an element, in bytes that could be moved meanwhile.
+// `kCost`: cost of an element, in bytes that could be copied in that time.
 template <double (*kFunction)(double), int64_t kCost = 400>
 struct Special {
   static constexpr bool kScalar = true;
@@ -57,7 +57,7 @@ using SpecialOpsOfTwo = OpTable<  //
     ElementwiseOp<"IgammaGradA", SpecialOfTwo<special::gamma_p_by_a>>, ElementwiseOp<"NextAfter", NextAfter>,
     ElementwiseOp<"RandomGammaGrad", SpecialOfTwo<special::gamma_sample_by_a>>>;
 
-// Of three arguments, each a scalar or of the result's shape.
+// Each of the three arguments is a scalar or has the result's shape.
 struct RunBetainc {
   template <class T>
   static void run(KernelContext& c) {

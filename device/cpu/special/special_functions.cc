@@ -72,7 +72,7 @@ double scaled_series(double order, double x, double sign) {
   }
   return sum;
 }
-constexpr double kLarge = 600;  // beyond it exp(x) and I(x) come near to what float64 holds
+constexpr double kLarge = 600;  // above it exp(x) and I(x) come close to overflowing
 
 double scaled_i(int order, double x) {
   if (std::isnan(x)) return x;
@@ -104,7 +104,7 @@ double plain_y(int order, double x) {
 
 }  // namespace
 
-// std::lgamma notes the sign of gamma in a variable of the process.
+// std::lgamma writes the sign of gamma to a global variable, which is not thread-safe.
 double log_gamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
@@ -112,7 +112,7 @@ double log_gamma(double x) {
 
 double digamma(double x) {
   if (x == kInf) return x;
-  if (std::isnan(x) || (x <= 0 && is_whole(x))) return kNan;  // also of -inf
+  if (std::isnan(x) || (x <= 0 && is_whole(x))) return kNan;  // -inf too
   return boost::math::digamma(x, Policy());
 }
 
@@ -123,7 +123,7 @@ double zeta(double s, double q) {
   const bool even = std::fmod(s, 2) == 0;
   if (is_whole(q)) return even ? kInf : kNan;
   if (!is_whole(s)) return kNan;
-  // The terms below zero, mirrored: those of 1 - f, 2 - f, ... n - f, where q + n = f.
+  // The terms with q + k < 0, mirrored: those of 1 - f, 2 - f, ... n - f, where q + n = f.
   const double n = -std::floor(q), f = q + n;
   const double mirrored = zeta_of_positive(s, 1 - f) - zeta_of_positive(s, n + 1 - f);
   return zeta_of_positive(s, f) + (even ? mirrored : -mirrored);
@@ -132,7 +132,7 @@ double zeta(double s, double q) {
 double polygamma(double n, double x) {
   if (!(n >= 0) || !is_whole(n)) return kNan;
   if (n == 0) return digamma(x);
-  constexpr double kLargest = 170;  // whose factorial is a number; exp() would lose digits of it
+  constexpr double kLargest = 170;  // the largest n with a finite factorial; exp() would lose digits
   const double factorial = n <= kLargest ? std::tgamma(n + 1) : std::exp(log_gamma(n + 1));
   const double size = factorial * zeta(n + 1, x);
   return std::fmod(n, 2) == 0 ? -size : size;
@@ -210,7 +210,7 @@ double dilogarithm_series(double z) {
 
 }  // namespace
 
-// Li2(1 - x), led back to |z| <= 1/2 by its reflections (Lewin 1981).
+// Li2(1 - x), reduced to |z| <= 1/2 by its reflection formulas (Lewin 1981).
 double spence(double x) {
   constexpr double kZeta2 = kPi * kPi / 6;
   if (!(x >= 0) || x == kInf) return kNan;

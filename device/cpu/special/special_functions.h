@@ -1,5 +1,5 @@
-// Special functions of float64: what elementwise kernels of Lgamma, BesselJ0 and their kin compute an element with.
-// Values at poles and outside of domains are those of TensorFlow's CPU kernels. Internal.
+// Special functions of float64, with which elementwise kernels such as Lgamma and BesselJ0 compute an element. Values
+// at poles and outside of domains are those of TensorFlow's CPU kernels. Internal.
 #pragma once
 
 namespace panto::special {
@@ -14,11 +14,11 @@ double expint(double x);                       // Ei(x); NaN below zero
 double dawson(double x);                       // exp(-x^2) times the integral of exp(t^2) from 0 to x
 double spence(double x);                       // the integral of log(t) / (1 - t) from 1 to x
 double fresnel_cos(double x);                  // the integral of cos(pi / 2 t^2) from 0 to x
-double fresnel_sin(double x);                  // of sin(pi / 2 t^2)
+double fresnel_sin(double x);                  // the integral of sin(pi / 2 t^2) from 0 to x
 double gamma_p(double a, double x);            // the regularized lower incomplete gamma function
 double gamma_q(double a, double x);            // the upper one, 1 - gamma_p
 double gamma_p_by_a(double a, double x);       // the derivative of gamma_p by a
-double gamma_sample_by_a(double a, double x);  // of the x at which gamma_p is some number, by a
+double gamma_sample_by_a(double a, double x);  // the derivative by a of the x at which gamma_p(a, x) has a fixed value
 double beta_p(double a, double b, double x);   // the regularized incomplete beta function
 double bessel_j0(double x);
 double bessel_j1(double x);

@@ -15,7 +15,7 @@ constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 std::string encoded(std::string_view bytes, bool pad) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
-  unsigned bits = 0, count = 0;  // those of `bits` that are not written yet are the lowest `count`
+  unsigned bits = 0, count = 0;  // the lowest `count` bits of `bits` are not written yet
   for (const char byte : bytes) {
     bits = bits << 8 | static_cast<unsigned char>(byte);
     for (count += 8; count >= 6; count -= 6) text += kLetters[bits >> (count - 6) & 63];
@@ -25,7 +25,7 @@ std::string encoded(std::string_view bytes, bool pad) {
   return text;
 }
 
-// The numbers of letters, 64 of all other bytes.
+// The number of each letter; 64 for all other bytes.
 constexpr std::array<uint8_t, 256> kNumbers = [] {
   std::array<uint8_t, 256> numbers{};
   numbers.fill(64);

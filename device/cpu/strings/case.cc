@@ -16,8 +16,8 @@ namespace {
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-// `convert` is one of ICU's functions of UTF-16. A letter becomes three at most, and UTF-8 has at most three bytes for
-// each unit of UTF-16.
+// `convert` is one of ICU's UTF-16 functions. A letter becomes three at most, and a UTF-16 unit takes at most three
+// bytes in UTF-8.
 template <class Convert>
 std::string in_unicode(std::string_view text, Convert convert) {
   constexpr size_t kLongest = std::numeric_limits<int32_t>::max() / 9;
@@ -34,7 +34,7 @@ std::string in_unicode(std::string_view text, Convert convert) {
                        nullptr, &error);
   expect_success(error);
   std::u16string changed(static_cast<size_t>(count) * 3 + 1, u'\0');
-  count = convert(changed.data(), size(changed), wide.data(), count, "", &error);  // of no language
+  count = convert(changed.data(), size(changed), wide.data(), count, "", &error);  // language-neutral
   expect_success(error);
   std::string result(static_cast<size_t>(count) * 3 + 1, '\0');
   u_strToUTF8(result.data(), size(result), &count, changed.data(), count, &error);

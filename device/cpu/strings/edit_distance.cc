@@ -15,11 +15,11 @@
 namespace panto {
 namespace {
 
-// Levenshtein's distance, by rows of the table of the distances of all beginnings.
+// Levenshtein's distance, row by row of the table of distances between all prefixes.
 template <class T>
 int64_t distance(std::span<const T> a, std::span<const T> b) {
   if (a.size() < b.size()) std::swap(a, b);
-  std::vector<int64_t> row(b.size() + 1);  // of a's beginning to those of b
+  std::vector<int64_t> row(b.size() + 1);  // distances of a prefix of a to all prefixes of b
   std::iota(row.begin(), row.end(), int64_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
     if (i % 64 == 0) throw_if_cancelled();
@@ -33,11 +33,11 @@ int64_t distance(std::span<const T> a, std::span<const T> b) {
   return row.back();
 }
 
-// The sequences of a sparse tensor, one after the other. Rows that are not in order are put into it.
+// Iterates over the sequences of a sparse tensor. Sorts the entries if they are not in order.
 template <class T>
 class Sequences {
  public:
-  // Inputs `first` and the two behind it.
+  // The sparse tensor is in inputs `first` to `first` + 2.
   Sequences(KernelContext& c, int first) : values_(c.data<T>(first + 1)) {
     const int64_t count = c.numel(first + 1), rank = c.shape(first).dim(1);
     const auto* index = c.data<int64_t>(first);
@@ -58,7 +58,7 @@ class Sequences {
     find();
   }
   bool done() const { return begin_ == places_.size(); }
-  int64_t place() const { return places_[begin_]; }  // in the result
+  int64_t place() const { return places_[begin_]; }  // position in the result
   std::span<const T> values() const { return {values_ + begin_, end_ - begin_}; }
   void next() {
     begin_ = end_;
@@ -81,7 +81,7 @@ class Sequences {
 
   const T* values_;
   std::vector<int64_t> places_;
-  std::unique_ptr<T[]> sorted_;  // the values, where they were not in order
+  std::unique_ptr<T[]> sorted_;  // the sorted values, if they were not in order
   size_t begin_ = 0, end_ = 0;
 };
 

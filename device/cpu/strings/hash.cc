@@ -1,4 +1,4 @@
-// Kernels of ops that find numbers for strings.
+// Kernels of ops that hash strings.
 #include <farmhash.h>
 
 #include <string>

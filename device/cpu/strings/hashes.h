@@ -1,4 +1,4 @@
-// Numbers for strings, which programs everywhere must find the same.
+// String hashes that are the same on all machines.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@ namespace panto::cpu {
 // FarmHash's Fingerprint64.
 uint64_t farm_hash(std::string_view text);
 
-// Up to 8 bytes, the lowest first.
+// Returns up to 8 bytes as a little-endian number.
 inline uint64_t low_first(std::string_view bytes) {
   uint64_t value = 0;
   for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);

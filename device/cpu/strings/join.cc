@@ -1,4 +1,4 @@
-// Kernels of ops that put strings together.
+// Kernels of ops that join strings.
 #include <string>
 #include <string_view>
 
@@ -33,7 +33,7 @@ void run_string_join(KernelContext& c) {
   }
 }
 
-// Dimensions of the input, and how far apart its elements are along them.
+// Dimensions of the input and their strides.
 using Walk = BroadcastMap<1>;
 void add_dimension(Walk& walk, int64_t size, int64_t stride) {
   walk.size[walk.rank] = size;
@@ -49,7 +49,7 @@ void run_reduce_join(KernelContext& c) {
   row_major_strides(shape.dims(), strides);
   Walk kept, joined;
   kept.rank = joined.rank = 0;
-  int64_t count = 1;  // of the strings that become one
+  int64_t count = 1;  // number of strings that are joined into one
   AxisFlags reduced;
   const KnownIntegers axes(c.in(1));
   for (int64_t i = 0; i < axes.count(); ++i) {

@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// Runs of `width` tokens of a sequence with `pad` more before it and behind it.
+// The n-grams of `width` tokens of a sequence that has `pad` tokens of padding on both sides.
 struct Runs {
   int64_t first, length;  // the sequence, in the data
   int64_t width, pad;
@@ -35,7 +35,7 @@ class NGrams {
         keep_short(c.flag("preserve_short_sequences")),
         widths(c.integers("ngram_widths")) {}
 
-  // Of a sequence, in order.
+  // Returns the n-grams of a sequence, in order.
   std::vector<Runs> runs(int64_t first, int64_t length) const {
     std::vector<Runs> all;
     bool some = false;
@@ -48,18 +48,18 @@ class NGrams {
     return {{first, length, length + 2 * pad, pad}};
   }
 
-  // Tokens `from` to `to` of a padded sequence.
+  // Returns token k of a padded sequence.
   std::string_view token(const Runs& r, int64_t k) const {
     if (k < r.pad) return left;
     return k < r.pad + r.length ? std::string_view(data[r.first + k - r.pad]) : right;
   }
-  // How many bytes all runs have.
+  // Returns the number of bytes of all n-grams.
   double size(const Runs& r) const {
     const int64_t count = r.count();
     if (count == 0) return 0;
     double bytes =
         static_cast<double>(count) * static_cast<double>(r.width - 1) * static_cast<double>(separator.size());
-    // Token k is in as many runs as begin between the first that reaches it and itself.
+    // Token k is in all n-grams that begin at most width - 1 tokens before it.
     const int64_t all = r.length + 2 * r.pad;
     for (int64_t k = 0; k < all; ++k) {
       const int64_t in = std::min(k, count - 1) - std::max<int64_t>(0, k - r.width + 1) + 1;

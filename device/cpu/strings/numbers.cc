@@ -1,4 +1,4 @@
-// Kernels of ops that make text of numbers, and numbers of text.
+// Kernels of ops that convert numbers to text and text to numbers.
 #include <fmt/format.h>
 
 #include <complex>
@@ -45,7 +45,7 @@ class Layout {
   }
 
  private:
-  // printf's flag in fmt's words, which puts numbers on the right, but inf and nan on the left.
+  // Translates printf's flag to fmt's, which right-aligns numbers, but left-aligns inf and nan.
   std::string flag(bool has_sign) const {
     switch (flag_) {
       case '-': return "<";

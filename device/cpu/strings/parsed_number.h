@@ -1,4 +1,4 @@
-// Numbers of text, for kernels of ops on strings.
+// Parses numbers, for kernels of ops on strings.
 #pragma once
 
 #include <locale.h>
@@ -23,8 +23,8 @@ inline bool parse_real(const std::string& text, double& value, locale_t c_locale
   return *end == text.data() + text.size();
 }
 
-// Whether `text` is a number, perhaps with white space around it; it is then in `value`. C's function, unlike
-// from_chars, knows 0x, and says what numbers beyond the type's become.
+// Parses `text`, which may have white space around the number; returns false if it is not a number. Floats go through
+// C's strtod: unlike from_chars, it accepts 0x and defines the result for numbers out of range.
 template <class T>
 bool parse_number(std::string_view text, T& value) {
   text = stripped(text);

@@ -12,8 +12,8 @@
 namespace panto {
 namespace {
 
-// RE2 counts what a compiled pattern takes, 8 MiB unless one asks for more, but not what it takes before that: a named
-// class, three characters, becomes 30 KB, and there is no other way to such a size.
+// RE2 limits the memory of a compiled pattern (8 MiB by default), but not that of compiling it. A named class of three
+// characters expands to 30 KB; no other construct expands like that.
 re2::StringPiece bounded(std::string_view pattern) {
   constexpr size_t kLongest = size_t{1} << 20;
   constexpr int kMostClasses = 1000;
@@ -28,7 +28,7 @@ re2::StringPiece bounded(std::string_view pattern) {
 
 class Pattern final : public KernelState {
  public:
-  // Throws where the text is too long; one that is no pattern is told by `get`.
+  // Throws if the text is too long; `get` throws if it is not a valid pattern.
   explicit Pattern(std::string_view text) : re_(bounded(text), options()) {}
   bool is_valid() const { return re_.ok(); }
   const RE2& get() const {
@@ -45,7 +45,7 @@ class Pattern final : public KernelState {
   RE2 re_;
 };
 
-// Of a pattern that is none a call is to tell, not the graph in which it may never run.
+// An invalid pattern is reported by the call, not when the graph is prepared, because the node may never run.
 std::shared_ptr<KernelState> prepare_pattern(const KernelContext& c) {
   try {
     auto pattern = std::make_shared<Pattern>(c.text("pattern"));
@@ -55,7 +55,7 @@ std::shared_ptr<KernelState> prepare_pattern(const KernelContext& c) {
   }
 }
 
-// Calls f with the attribute `pattern`, prepared or not.
+// Calls f with the regex of the attribute `pattern`, compiling it if it was not prepared.
 template <class F>
 void with_static_pattern(KernelContext& c, const F& f) {
   if (const auto* prepared = c.state<const Pattern>()) return f(prepared->get());

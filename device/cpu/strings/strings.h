@@ -1,4 +1,4 @@
-// What kernels of ops on strings share.
+// Helpers shared by the kernels of ops on strings.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace panto::strings {
 
-// White space of ASCII, whatever the locale.
+// Returns true for ASCII white space, whatever the locale.
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 constexpr std::string_view stripped(std::string_view text) {
@@ -19,11 +19,11 @@ constexpr std::string_view stripped(std::string_view text) {
   return text;
 }
 
-// Calls body(i) for every element i of output 0, on several threads where there are many. For bodies that do not fail,
-// or not before the machine does: else which fault is told would depend on the threads.
+// Calls body(i) for every element i of output 0, in parallel if there are many. The body must not throw (except for
+// lack of memory): which error is reported would depend on the threads.
 template <class Body>
 void for_each_element(KernelContext& c, const Body& body) {
-  constexpr int64_t kWork = 128;  // of a short string: a new one is allocated
+  constexpr int64_t kWork = 128;  // cost of allocating a short string
   const int64_t n = c.out_numel(0);
   cpu::parallel_ranges(n, n < INT64_MAX / kWork ? n * kWork : INT64_MAX, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i);

@@ -18,7 +18,7 @@
 namespace panto {
 namespace {
 
-// The digits that every number of the type survives, or as many as tell it from all others.
+// Writes digits10 digits if they identify the value, else max_digits10.
 template <class T>
 void append_real(std::string& text, T value) {
   constexpr int kDigits = std::numeric_limits<T>::digits10, kAllDigits = std::numeric_limits<T>::max_digits10;
@@ -29,7 +29,7 @@ void append_real(std::string& text, T value) {
   text += same ? few : fmt::format("{:.{}g}", value, kAllDigits);
 }
 
-// Between quotes, with C's escapes for what is in the way; bytes that are not ASCII stay.
+// Appends the value in quotes, with C's escapes; bytes that are not ASCII stay.
 void append_quoted(std::string& text, std::string_view value) {
   text += '"';
   for (const char c : value) {
@@ -77,7 +77,7 @@ class Summary {
   std::string text;
 
  private:
-  // Dimension `dim` of a part with `count` elements.
+  // Appends a part with `count` elements from dimension `dim` on.
   void add(int dim, const T* data, int64_t count) {
     if (dim == shape_.rank()) return append_element(text, *data);
     throw_if_cancelled();

@@ -39,7 +39,7 @@ void run_strip(KernelContext& c) {
 
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
-// Characters begin at the first byte, and at each that does not continue one.
+// A character begins at the first byte and at each byte that is not a continuation byte.
 size_t next_character(std::string_view text, size_t at) {
   do ++at;
   while (at < text.size() && continues_character(text[at]));
@@ -51,7 +51,7 @@ size_t previous_character(std::string_view text, size_t at) {
   return at;
 }
 
-// Where byte, or character, number `pos` is; npos where there is none.
+// Returns the offset of byte or character number `pos`, npos if there is none.
 size_t place_of(std::string_view text, int64_t pos, bool characters) {
   if (!characters) {
     const auto size = static_cast<int64_t>(text.size());
@@ -132,7 +132,7 @@ void add_by_bytes(std::string_view text, std::string_view delimiters, bool skip_
   }
 }
 
-// The sparse matrix of what add(text, pieces) finds in each string.
+// Outputs the pieces that add(text, pieces) finds in each string as a sparse matrix.
 template <class Add>
 void set_pieces(KernelContext& c, const Add& add) {
   const auto* in = c.data<std::string>(0);

@@ -1,4 +1,4 @@
-// Kernels between encodings of text and numbers of characters, by ICU.
+// Kernels that convert between text encodings and code points, by ICU.
 #include <unicode/ucnv.h>
 #include <unicode/ucnv_err.h>
 #include <unicode/uscript.h>
@@ -24,7 +24,7 @@
 namespace panto {
 namespace {
 
-// What is done about what is no character.
+// What to do about invalid characters.
 struct Policy {
   explicit Policy(const CallView& c)
       : strict(c.text("errors") == "strict"),
@@ -39,7 +39,7 @@ class Decoder {
  public:
   explicit Decoder(const std::string& encoding) {
     UErrorCode error = U_ZERO_ERROR;
-    // An empty name is ICU's for the machine's own encoding.
+    // ICU would take an empty name for the machine's default encoding.
     if (!encoding.empty() && encoding.find('\0') == std::string::npos) {
       converter_.reset(ucnv_open(encoding.c_str(), &error));
     }
@@ -52,8 +52,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // Calls f(character, bytes, wrong) for each character: how many bytes it took, and whether it stands for bytes that
-  // are none.
+  // Calls f(character, bytes, wrong) for each character: `bytes` is the number of bytes it took; `wrong` says that they
+  // were invalid.
   template <class F>
   void read(std::string_view text, const F& f) {
     ucnv_resetToUnicode(converter_.get());
@@ -96,7 +96,7 @@ void append_big_endian(std::string& to, uint32_t value) {
   for (int k = kBytes - 1; k >= 0; --k) to.push_back(static_cast<char>((value >> (8 * k)) & 0xFF));
 }
 
-// Half a pair of surrogates is U+FFFD in UTF-8, and stays itself elsewhere.
+// An unpaired surrogate becomes U+FFFD in UTF-8, and stays itself in other encodings.
 std::string encoded(const std::u16string& text, std::string_view encoding) {
   std::string result;
   if (encoding == "UTF-16-BE") {

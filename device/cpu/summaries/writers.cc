@@ -35,7 +35,7 @@ class Writer final : public Resource {
     }
     if (file) file->close();
   }
-  // Throws FailedPrecondition where there is none.
+  // Throws FailedPrecondition if no file is open.
   std::shared_ptr<EventWriter> open_file() const {
     std::shared_ptr<EventWriter> file = this->file();
     if (!file) {
@@ -75,7 +75,7 @@ void create(KernelContext& c) {
   const int32_t queue = *c.data<int32_t>(2), millis = *c.data<int32_t>(3);
   if (queue < 0) invalid("max_queue: expected at least 0, got {}", queue);
   if (millis < 0) invalid("flush_millis: expected at least 0, got {}", millis);
-  // A wait of no time is one of the shortest.
+  // 0 stands for a very short wait.
   constexpr double kMillis = 1e-3;
   writer_of(c)->open(folder, {.max_queue = int64_t{queue} + 1,
                               .flush_seconds = millis == 0 ? kMillis : kMillis * millis,

@@ -1,4 +1,4 @@
-// Optimizers' steps with gradients of whole variables.
+// Optimizer steps with dense gradients.
 #include <tuple>
 #include <utility>
 
@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// An input's elements as what they are computed in.
+// An input's elements in the type of the computation.
 template <class T>
 class Given {
  public:
@@ -34,8 +34,8 @@ class Given {
   const Compute<T>* data_;
 };
 
-// Calls change(first, second, ..., n) with the elements of the first `kCount` variables (device/state.h) as what they
-// are computed in; halves are rounded once, when all is done.
+// Calls change(n, first, second, ...) with the elements of the first `kCount` variables (device/state.h) in the type of
+// the computation. Halves are rounded once, at the end.
 template <class T, size_t kCount, class Change>
 void step(KernelContext& c, int like, const Change& change) {
   state::update_together<T, kCount>(c, like, [&](auto... given) {
@@ -53,8 +53,8 @@ void step(KernelContext& c, int like, const Change& change) {
   });
 }
 
-// kFast: in loops for several instruction sets. Threads share the elements; not stopped once it began: a variable that
-// was changed in part would be of no use.
+// kFast: loops are compiled for several instruction sets. Threads share out the elements. A step is not cancelled once
+// it began, because a partly updated variable would be useless.
 template <template <class> class Rule, bool kFast>
 struct Dense {
   template <class T>

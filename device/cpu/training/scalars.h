@@ -1,4 +1,4 @@
-// The scalars among the inputs of an optimizer's step, in order, as rules ask for them (device/training/rules.h).
+// The scalar inputs of an optimizer step, in the order in which rules read them (device/training/rules.h).
 #pragma once
 
 #include "panto/device/math/convert.h"
@@ -7,7 +7,8 @@
 
 namespace panto::training {
 
-// Behind the `slots` variables, without inputs `first` to `last`: the gradient and, of rows, their numbers.
+// Reads the inputs after the `slots` variables, except inputs `first` to `last`: the gradient and, for sparse steps,
+// the row numbers.
 template <class T>
 class Scalars {
  public:
@@ -15,7 +16,7 @@ class Scalars {
       : c_(c), at_(static_cast<int>(slots)), first_(first), last_(last) {}
   Compute<T> next() { return convert<Compute<T>>(*c_.data<T>(position())); }
   bool of_rows() const { return last_ > first_; }
-  // An int64 number.
+  // Reads an int64 scalar.
   Compute<T> count() { return static_cast<Compute<T>>(*c_.data<int64_t>(position())); }
   // Throws InvalidArgument unless `holds`.
   void expect(bool holds, const char* what, const char* wanted, Compute<T> got) const {

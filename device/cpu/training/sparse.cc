@@ -1,4 +1,4 @@
-// Optimizers' steps with gradients of some rows of variables.
+// Optimizer steps with gradients of some rows of the variables.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -15,8 +15,8 @@
 namespace panto {
 namespace {
 
-// A row that occurs several times is changed as often, in the order of the gradients. Threads take columns. Halves are
-// computed with in floats, and rounded when all changes of their row are made.
+// A row that occurs several times is updated as often, in the order of the gradients. Threads share out the columns.
+// Halves are computed as floats, and rounded after the last update of their row.
 template <template <class> class Rule>
 struct Sparse {
   template <class T>
@@ -58,7 +58,7 @@ struct Sparse {
         64);
   }
 
-  // Of one column of a row, all gradients that it has.
+  // Applies all gradients of one column of a row.
   template <class Step, class T, class... Elements>
   static void change(const Step& rule, const T* grad, int64_t width, std::span<const int64_t> numbers,
                      Elements&... elements) {
@@ -69,7 +69,7 @@ struct Sparse {
     run(convert<Compute<T>>(elements)...);
   }
 
-  // The numbers 0, 1, ..., if `sorted` those of one row next to each other.
+  // Returns the numbers 0, 1, ...; if `sorted`, grouped by row.
   static std::vector<int64_t> by_row(const Indices& indices, bool sorted) {
     std::vector<int64_t> order(static_cast<size_t>(indices.count()));
     std::iota(order.begin(), order.end(), int64_t{0});

@@ -23,7 +23,7 @@ const CudaKernel unsorted_segment_sum_kernel("UnsortedSegmentSum", types::real{}
                      c.out_numel(0));
 });
 
-// Its inputs are in host memory.
+// Range's inputs are in host memory.
 const CudaKernel range_kernel("Range", types::real{}, []<class T>(KernelContext& c) {
   cuda::range(cuda::device_of(c), *c.data<T>(0), *c.data<T>(2), c.out_data<T>(0), c.out_numel(0));
 });

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads) look_at_indices(IndexList list, int6
 
 template <class Index>
 struct GatherPlan {
-  Index count;  // elements of the output
+  Index count;  // number of output elements
   Index limit;
   Divisor<Index> outer, inner, each;
 };
@@ -69,7 +69,7 @@ void run_gather(CudaDevice& device, const GatherDims& dims, const void* params, 
 
 // ---- One-hot -------------------------------------------------------------------------------------------------------
 
-// Each thread writes kRun neighbours at once.
+// Each thread writes kRun contiguous elements at once.
 template <class T, int kRun, class Index>
 __global__ void __launch_bounds__(kThreads) one_hot_runs(Index n, Divisor<Index> depth, Divisor<Index> inner,
                                                          IndexList indices, const T* on, const T* off, T* out) {
@@ -124,7 +124,7 @@ __device__ int64_t set_if_negative(int64_t* at, int64_t value) {
       atomicCAS(reinterpret_cast<unsigned long long*>(at), ~0ull, static_cast<unsigned long long>(value)));
 }
 
-// y is -1 everywhere.
+// Precondition: y is filled with -1.
 template <class T>
 __global__ void __launch_bounds__(kThreads) invert_elements(const T* x, T* y, int64_t n, Fault* fault) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;
@@ -142,7 +142,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads) range_elements(T start, T delta, T* out, int64_t n) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
-    // Two roundings, as on the CPU; the compiler would make one of them.
+    // Rounds twice, as on the CPU; the compiler would fuse the operations.
     if constexpr (std::is_same_v<T, float>) {
       out[i] = __fadd_rn(start, __fmul_rn(static_cast<float>(i), delta));
     } else if constexpr (std::is_same_v<T, double>) {
@@ -164,7 +164,7 @@ void check_indices(CudaDevice& device, const IndexList& list, int64_t low, int64
 
 void gather(CudaDevice& device, const GatherDims& dims, size_t element_size, const void* params,
             const IndexList& indices, void* out) {
-  // A wrong index is wrong also where nothing is to be copied.
+  // A wrong index is an error even if nothing is to be copied.
   if (dims.batch == 0 || dims.outer == 0 || dims.each == 0 || dims.inner == 0) {
     return check_indices(device, indices, 0, dims.limit);
   }

@@ -1,5 +1,4 @@
-// Kernels that go by indices in a GPU's memory. One that is out of range is reported as a fault, and nothing is read or
-// written by it.
+// Kernels that take indices in a GPU's memory. An index out of range is reported as a fault and not used.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace panto::cuda {
 
-// Integers of type int8, uint8, int16, int32 or int64.
+// A list of int8, uint8, int16, int32 or int64 indices.
 struct IndexList {
   const void* data;
   DType type;
@@ -20,7 +19,7 @@ struct IndexList {
 void gather(CudaDevice& device, const GatherDims& dims, size_t element_size, const void* params,
             const IndexList& indices, void* out);
 
-// Elements of the dtype T of `on` and `off`, two scalars.
+// `on` and `off` are scalars; their elements and the output's have `element_size` bytes.
 void one_hot(CudaDevice& device, const OneHotDims& dims, size_t element_size, const IndexList& indices, const void* on,
              const void* off, void* out);
 
@@ -28,8 +27,8 @@ void one_hot(CudaDevice& device, const OneHotDims& dims, size_t element_size, co
 template <class T>
 void invert_permutation(CudaDevice& device, const T* x, T* y, int64_t n);
 
-// out[s] is the sum of the rows of `data` whose id is s; rows with a negative id are left out. A row has
-// out_count / segments elements. T: types::real.
+// Sets out[s] to the sum of the rows of `data` whose id is s; rows with a negative id are left out. A row has out_count
+// / segments elements. T: types::real.
 template <class T>
 void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64_t segments, T* out, int64_t out_count);
 

@@ -1,4 +1,4 @@
-// Reading indices of several integer types; noting those that are out of range.
+// Reads indices of several integer types and reports faults.
 #pragma once
 
 #include "panto/device/cuda/array/array_index.h"
@@ -6,7 +6,7 @@
 
 namespace panto::cuda {
 
-// All threads take the same branch, which costs less than a kernel for each type.
+// All threads take the same branch, so this is cheap; a kernel for each type would cost more.
 __device__ inline int64_t index_at(const IndexList& list, int64_t i) {
   switch (list.type) {
     case kInt8: return static_cast<const int8_t*>(list.data)[i];
@@ -19,7 +19,7 @@ __device__ inline int64_t index_at(const IndexList& list, int64_t i) {
 
 __device__ inline void note(Fault* at, Fault fault) { *static_cast<volatile Fault*>(at) = fault; }
 
-// Faults where an index is not in [low, limit).
+// Reports a fault if an index is not in [low, limit).
 void check_indices(CudaDevice& device, const IndexList& list, int64_t low, int64_t limit);
 
 }  // namespace panto::cuda

@@ -1,4 +1,4 @@
-// Identities, shapes and their kin: no work for the GPU.
+// Identities and shape queries: no work for the GPU.
 
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/shape_kernels.h"

@@ -8,7 +8,7 @@
 namespace panto::cuda {
 namespace {
 
-// Every dimension has at least two elements, so there are never more than these.
+// Every dimension has at least two elements, which bounds their number.
 template <class Index>
 inline constexpr int kMaxDims = 64;
 template <>
@@ -16,7 +16,7 @@ inline constexpr int kMaxDims<uint32_t> = 32;
 
 // ---- What is to be copied ------------------------------------------------------------------------------------------
 
-// As StridedDims, but what it is in is changed to larger elements where that is possible.
+// As StridedDims, but can be changed to larger elements.
 struct Layout {
   int rank = 0;
   size_t element;
@@ -37,8 +37,8 @@ struct Layout {
     for (int d = 0; d < rank; ++d) n *= dim[d].size;
     return n;
   }
-  // Rows of neighbours become rows of fewer, larger elements, which are as large as addresses, strides and `lengths`
-  // (in bytes, or-ed together) allow. How many times larger they are.
+  // Turns contiguous rows into rows of fewer, larger elements, as large as addresses, strides and `lengths` (in bytes,
+  // or-ed together) allow. Returns the factor.
   int64_t widen(uint64_t lengths = 0) {
     if (rank == 0 || dim[0].in != 1 || dim[0].out != 1) return 1;
     uint64_t bytes = lengths | static_cast<uint64_t>(dim[0].size) * element | reinterpret_cast<uintptr_t>(in) |
@@ -60,7 +60,7 @@ struct Layout {
     std::copy(dim + d + 1, dim + rank, dim + d);
     --rank;
   }
-  // Every offset and number fits 31 bits.
+  // Returns true if every offset and count fits into 31 bits.
   bool is_small() const {
     int64_t in_span = 0, out_span = 0;
     for (int d = 0; d < rank; ++d) {
@@ -69,7 +69,7 @@ struct Layout {
     }
     return std::max({in_span, out_span, count()}) < kIndex32;
   }
-  // The output is written from one end to the other.
+  // Returns true if the output is one contiguous block.
   bool writes_one_block() const {
     int64_t step = 1;
     for (int d = 0; d < rank; ++d) {
@@ -80,8 +80,8 @@ struct Layout {
   }
 };
 
-// As kernels get it: where element i of the order of the dimensions lies. Offsets wrap, so that strides may be
-// negative.
+// The form passed to kernels: maps element i, in the order of the dimensions, to offsets. Offsets wrap, so that strides
+// may be negative.
 template <class Index>
 struct Walk {
   int rank;
@@ -116,7 +116,7 @@ using Offset = std::make_signed_t<Index>;
 
 // ---- One element after the other -----------------------------------------------------------------------------------
 
-// To is From, or a row of equal Froms.
+// Returns x, or a To that consists of copies of x.
 template <class To, class From>
 __device__ To spread(From x) {
   if constexpr (sizeof(To) == sizeof(From)) {
@@ -163,7 +163,7 @@ void launch_elements(const Layout& layout, cudaStream_t stream) {
   }
 }
 
-// Rows of one element each, written 16 bytes at a time. False where rows do not allow it.
+// Broadcasts one element along each row, 16 bytes at a time. Returns false if the rows do not allow it.
 template <class From>
 bool run_spread(Layout layout, cudaStream_t stream) {
   if constexpr (sizeof(From) < 16) {
@@ -186,20 +186,20 @@ bool run_spread(Layout layout, cudaStream_t stream) {
 
 // ---- Transposition -------------------------------------------------------------------------------------------------
 
-// Neighbours in the input lie along one dimension, neighbours in the output along another. Squares of the two go
-// through shared memory, so that both are read and written in lines.
+// Input and output are contiguous along different dimensions. Squares of the two dimensions go through shared memory,
+// so that both reads and writes are coalesced.
 template <class T>
 inline constexpr int kSide = sizeof(T) < 4 ? 64 : 32;
-// So that a column of a square lies in as many banks.
+// Padded so that a square's column is spread over all banks.
 template <class T>
 inline constexpr int kPitch = kSide<T> + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
 constexpr int kLanes = 32;
 
-// `row` is the dimension along which the output's neighbours lie, `column` that of the input's.
+// The output is contiguous along `row`, the input along `column`.
 template <class Index>
 struct Squares {
   Index row_size, row_in, column_size, column_out;
-  Divisor<Index> down, across;  // squares along `row`, along `column`
+  Divisor<Index> down, across;  // number of squares along `row` and along `column`
 };
 
 template <class T, class Index>
@@ -258,8 +258,8 @@ void run_squares(const Layout& layout, int across, cudaStream_t stream) {
       s, Walk<Index>(others), reinterpret_cast<const T*>(layout.in), reinterpret_cast<T*>(layout.out));
 }
 
-// The dimension along which the input's neighbours lie, if the output's lie along dimension 0 and that is another one;
-// else 0.
+// Returns the dimension along which the input is contiguous if the output is contiguous along dimension 0 and the input
+// is not; else 0.
 int transposed_dim(const Layout& layout) {
   if (layout.rank < 2 || layout.dim[0].out != 1 || layout.dim[0].in == 1 || layout.dim[0].in == 0) return 0;
   for (int d = 1; d < layout.rank; ++d) {
@@ -270,7 +270,7 @@ int transposed_dim(const Layout& layout) {
 
 template <class T, class Index>
 void run(const Layout& layout, cudaStream_t stream) {
-  // Of fewer, most of a square would be empty; and the lines that are read several times stay in a cache.
+  // With fewer elements most of a square would be empty, and caches then make up for scattered reads.
   constexpr int64_t kLeast = 8;
   const int across = transposed_dim(layout);
   if (across > 0 && layout.dim[0].size >= kLeast && layout.dim[across].size >= kLeast) {
@@ -281,7 +281,7 @@ void run(const Layout& layout, cudaStream_t stream) {
 
 // ---- Among zeros ---------------------------------------------------------------------------------------------------
 
-// Which element of the input an element of the output is, if any: dimensions outermost first.
+// Maps an output element to the input element that is written there, if any. Dimensions are outermost first.
 template <class Index>
 struct Inverse {
   int rank;
@@ -297,7 +297,7 @@ struct Inverse {
       in[d] = static_cast<Index>(from.in);
     }
   }
-  // False where it is none.
+  // Returns false if no input element is written there.
   __device__ bool find(Index i, Index& offset) const {
     bool found = i >= first;
     Index rest = i - first;
@@ -345,7 +345,7 @@ template <class Index>
 struct RowParts {
   void* data[kMaxParts];
   Divisor<Index> size[kMaxParts];
-  Index begin[kMaxParts];  // in the row
+  Index begin[kMaxParts];  // offset in the row
 };
 
 template <class T, Rows kWhat, class Index>
@@ -442,7 +442,7 @@ void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_s
     return check(cudaMemsetAsync(out, 0, static_cast<size_t>(count) * element_size, stream), "filling with zeros");
   }
   Layout layout(dims, element_size, in, out);
-  // From where the lowest address of `out` is written.
+  // Flips negative output strides, so that writing begins at the lowest address of `out`.
   int64_t from = 0;
   for (int d = 0; d < layout.rank; ++d) {
     StridedDims::Dim& dim = layout.dim[d];
@@ -478,7 +478,7 @@ void move_rows(CudaDevice& device, Rows what, int64_t rows, int64_t row, size_t 
   const size_t wide = widest_element(bytes);
   const auto times = static_cast<int64_t>(wide / element_size);
   with_storage(wide, [&]<class T>() {
-    // A thread may count on by a whole grid beyond the end.
+    // A thread's index may exceed the end by a whole grid.
     if (rows * row < kIndex32 / 2) {
       run_rows<T, uint32_t>(device, what, rows, row / times, matrix, parts, times, stream);
     } else {

@@ -14,15 +14,15 @@ namespace panto::cuda {
 // Strides may be negative or, in `in`, 0.
 void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out);
 
-// Writes all of the `count` elements of `out`: a copy, into it from element `first` on, and zeros wherever that writes
-// nothing. Strides of `dims` in `out` are those of a slice of a tensor: each spans all of those within.
+// Writes all `count` elements of `out`: copies to it from element `first` on, and writes zeros to all other places. The
+// strides of `dims` in `out` are those of a slice of a tensor: each one spans all inner dimensions.
 void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out,
                    int64_t count, int64_t first);
 
-// Part of each row of a matrix; the parts lie one behind the other in the row. `data` has them without gaps.
+// A part of each row of a matrix. The parts of a row follow each other; in `data` the rows of one part are dense.
 struct RowPart {
   void* data;
-  int64_t size;  // elements of each row
+  int64_t size;  // elements per row
 };
 enum class Rows { kJoin, kSplit };  // from the parts to the matrix, or from the matrix to the parts
 // `matrix` has `rows` rows of `row` elements.

@@ -9,10 +9,10 @@
 namespace panto::cuda {
 namespace {
 
-constexpr int64_t kFewChannels = 8;  // of a group
+constexpr int64_t kFewChannels = 8;  // per group
 constexpr int64_t kMost = (int64_t{1} << 31) - 1;
 
-// From element to element, along each dimension of images.
+// Strides of the dimensions of images.
 struct ImageSteps {
   uint32_t row, column, channel;
 
@@ -25,12 +25,12 @@ struct ImageSteps {
 
 struct Map {
   Side height, width;
-  int rows, columns;  // of the output
+  int rows, columns;  // output size
   uint32_t group_in, group_out, out_channels, input, output;
   ImageSteps in, out;
   SmallDivisor by_rows, by_columns, by_pixels, by_in_channels, by_out_channels, by_group_in, by_group_out;
 
-  // Channels are divided by in `lanes`, which one thread has.
+  // Channel divisors are in units of `lanes`: the channels of one thread.
   Map(const Convolution& c, int64_t lanes)
       : height(c.height),
         width(c.width),
@@ -52,7 +52,7 @@ struct Map {
         by_group_out(group_out) {}
 };
 
-// Element i of images in which `columns`, `rows` and `channels` are divided by.
+// The coordinates of an element of images.
 struct Place {
   uint32_t image, y, x, channel;
 };
@@ -73,8 +73,8 @@ __device__ void add_products(Pack<T, N>& sums, const Pack<T, N>& x, const Pack<T
   for (int i = 0; i < N; ++i) sums.v[i] += x.v[i] * y.v[i];
 }
 
-// What a thread computes: kLanes elements of neighbouring channels, each a group of its own; or one. kSide: the size of
-// windows in both dimensions, 0: any.
+// What a thread computes: one element, or kLanes neighbouring channels if each channel is a group. kSide: size of the
+// windows in both dimensions; 0: any.
 template <bool kFirst, int kSideSize, int kLaneCount>
 struct Way {
   static constexpr bool kChannelsFirst = kFirst;
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// body(way) with the way that fits.
+// Calls body(way) with the way for this convolution.
 template <class T, class Body>
 void with_way(const Convolution& c, const T* input, const T* filter, const T* output, const Body& body) {
   constexpr int kPack = kPackSize<T>;
@@ -162,8 +162,8 @@ void with_way(const Convolution& c, const T* input, const T* filter, const T* ou
   three ? body(Way<false, 3, 1>{}) : body(Way<false, 0, 1>{});
 }
 
-// Neighbouring threads of a block have kSide neighbouring output channels of one row of the filter (an element of its
-// window and an input channel of a group); those of one channel share the pixels [part of `pixels`) and add theirs up.
+// A block computes one row of the filter (a window element and an input channel of a group). Neighbouring threads have
+// kSide neighbouring output channels; the threads of one channel share out a part of `pixels` and add up their sums.
 template <int kSide, class T>
 __global__ void __launch_bounds__(kThreads)
     sum_products(Map m, uint32_t pixels, uint32_t part, uint32_t tiles, const T* input, const T* output, T* sums) {
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) add_parts(int64_t n, int64_t parts, 
   }
 }
 
-// Signed integers are multiplied as unsigned ones: sums wrap.
+// Signed integers are computed as unsigned ones, so that sums wrap.
 template <class T>
 using Factor = std::conditional_t<std::is_integral_v<T>, uint32_t, T>;
 template <class T>
@@ -280,7 +280,7 @@ void DirectConvolution<T>::by_input(T* input, const T* filter, const T* output) 
 template <class T>
 void DirectConvolution<T>::by_filter(const T* input, T* filter, const T* output) const {
   const DeviceUse stream = device_.use();
-  // Where channels are last, neighbouring threads read neighbouring channels, else pixels.
+  // With channels last, neighbouring threads read neighbouring channels; with channels first, neighbouring pixels.
   constexpr int64_t kChannels = 32, kPart = 2048, kBlocks = 2048;
   const int64_t side = c_.channels_first() ? 1 : kChannels;
   const int64_t pixels = c_.batch * c_.height.output * c_.width.output;

@@ -1,5 +1,5 @@
-// Convolutions and their gradients by their definition, on the GPU: of integers, and of groups of few channels
-// (depthwise convolutions), which are read and written more than they are multiplied.
+// Direct convolutions and their gradients on the GPU: of integers, and of groups of few channels (depthwise
+// convolutions), which are bound by memory.
 #pragma once
 
 #include "panto/device/cuda/device.h"
@@ -7,23 +7,23 @@
 
 namespace panto::cuda {
 
-// Whether products of matrices would be slower.
+// Returns true if matrix products would be slower.
 bool prefers_direct(const Convolution& c);
 
 // T: float, double or int32_t, whose sums wrap. No tensor may be empty.
 template <class T>
 class DirectConvolution {
  public:
-  // Throws Unimplemented where indices of 32 bits are too few for an image.
+  // Throws Unimplemented if an image needs indices of more than 32 bits.
   DirectConvolution(CudaDevice& device, const Convolution& c);
   void forward(const T* input, const T* filter, T* output) const;
-  // `input` becomes the gradient.
+  // Writes the gradient to `input`.
   void by_input(T* input, const T* filter, const T* output) const;
-  // `filter` becomes the gradient: sums of parts, which depend on sizes only.
+  // Writes the gradient to `filter`. It is a sum of parts, which depend on sizes only.
   void by_filter(const T* input, T* filter, const T* output) const;
 
  private:
-  // body(first image, images) for as many at a time as indices of 32 bits reach.
+  // Calls body(first image, images) for as many images at a time as 32-bit indices can address.
   template <class Body>
   void over_images(const Body& body) const;
 

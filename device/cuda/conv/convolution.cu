@@ -1,9 +1,8 @@
-// Kernels of convolutions and their gradients: products of matrices by cuBLAS, of a row (a column, where channels are
-// first) for each window by the filter, which is such a matrix as it is. That matrix is made a piece at a time. Where
-// windows are single pixels without gaps the images are it, and nothing is made.
+// Kernels of convolutions and their gradients by cuBLAS. A matrix of windows, one row (with channels first: one column)
+// per window, is multiplied by the filter, which is already a matrix. The matrix of windows is built a piece at a time.
+// If windows are single pixels without gaps, the images themselves are the matrix.
 //
-// Groups of few channels would be products of narrow matrices, one for each group: they are convolved by the
-// definition (conv_direct.h).
+// Groups of few channels would give narrow matrices, one per group; they are convolved directly (conv_direct.h).
 #include "panto/device/cuda/blas.h"
 #include "panto/device/cuda/conv/conv_direct.h"
 #include "panto/device/cuda/conv/windows.h"
@@ -23,7 +22,7 @@ bool single_pixels(const Convolution& c) {
   return single(c.height) && single(c.width);
 }
 
-// The pixels of the output as images, and nothing else done to them.
+// Returns the convolution that copies the pixels of the output: 1 x 1 windows without gaps.
 Convolution pixels_of_output(const Convolution& c) {
   Convolution same;
   same.axes = c.axes;
@@ -67,7 +66,7 @@ class ConvolutionProduct {
   }
 
   void by_filter(const T* input, T* filter, const T* output) {
-    bool more = false;  // pieces are added to those before
+    bool more = false;  // adds this piece to the previous ones
     if (c_.channels_first()) {
       return over_pieces([&](const Piece& p) {
         by_filter_first(p, input, filter, output, more);
@@ -84,7 +83,7 @@ class ConvolutionProduct {
 
  private:
   static int64_t pixels_of(const Piece& p, int64_t columns) { return p.rows * columns; }
-  int64_t image_pixels(const Piece& p) const { return pixels_of(p, c_.width.output); }  // of each image of a piece
+  int64_t image_pixels(const Piece& p) const { return pixels_of(p, c_.width.output); }  // per image of a piece
   int64_t pixels(const Piece& p) const { return p.images * image_pixels(p); }
   int64_t first_pixel(const Piece& p) const { return p.image * out_pixels_ + p.row * c_.width.output; }
 
@@ -93,7 +92,7 @@ class ConvolutionProduct {
     for (const Piece& p : cuda::pieces_of(c_, sizeof(T))) body(p);
   }
 
-  // Memory for a piece of the matrix. Pieces follow each other on the stream: one serves them all.
+  // Returns memory for a piece of the matrix. Pieces run one after the other on the stream, so all use the same memory.
   T* room(const Piece& p) { return room(windows_, pixels(p) * window_ * c_.groups); }
   T* room(Tensor& memory, int64_t elements) {
     if (!memory.defined() || memory.numel() < elements) {
@@ -110,7 +109,7 @@ class ConvolutionProduct {
 
   // ---- Channels last: a matrix for each group, with a row for each pixel of the output ------------------------------
 
-  // Of the matrix of windows, or of the images that serve as it: from row to row and from group to group.
+  // Strides of the matrix of windows, or of the images that serve as the matrix.
   struct Rows {
     int64_t row, group;
   };
@@ -170,7 +169,7 @@ class ConvolutionProduct {
     const int64_t matrix = window_ * image_pixels(p);
     return {c_.groups * matrix, matrix, image_pixels(p), 1};
   }
-  // From row to row, image to image and group to group.
+  // Strides of the matrix of windows.
   struct Columns {
     int64_t row, image, group;
   };
@@ -179,7 +178,7 @@ class ConvolutionProduct {
     const WindowSteps steps = steps_first(p);
     return {steps.element, steps.image, steps.group};
   }
-  // Where the pixels of a piece begin in images that serve as the matrix.
+  // Returns where the piece's pixels begin in images that serve as the matrix.
   int64_t served(const Piece& p) const { return p.image * c_.in_channels * in_pixels_ + p.row * c_.width.output; }
   int64_t first_of_output(const Piece& p, int64_t group) const {
     return (p.image * c_.out_channels + group * group_out_) * out_pixels_ + p.row * c_.width.output;
@@ -223,7 +222,7 @@ class ConvolutionProduct {
     }
     if (!serves_) cuda::scatter_windows(device_, c_, p, steps_first(p), windows, input, p.row > 0);
   }
-  // The pixels of all images of a piece side by side, in both factors: so it is one product.
+  // Puts the pixels of all images of a piece side by side in both factors, which makes it one product.
   void by_filter_first(const Piece& p, const T* input, T* filter, const T* output, bool more) {
     const int64_t n = pixels(p);
     const T* windows = gathered(p, {image_pixels(p), window_ * n, n, 1}, input);
@@ -248,15 +247,15 @@ class ConvolutionProduct {
   cuda::CudaDevice& device_;
   const Convolution& c_;
   int64_t in_pixels_, out_pixels_, group_in_, group_out_;
-  int64_t window_;  // elements, of one group
-  bool serves_;     // the images are the matrix
+  int64_t window_;  // elements in one group's window
+  bool serves_;     // the images serve as the matrix
   Tensor windows_, outputs_;
 };
 
 enum class Kind : uint8_t { kForward, kByInput, kByFilter };
 
-// One of the three: input, filter and output of the convolution are at places 0, 1 and 2 among the op's inputs; where
-// the result's would be there is its shape.
+// One of the three kernels. Inputs 0, 1 and 2 are the convolution's input, filter and output (or its gradient); in
+// place of the tensor to compute, the op has its shape.
 template <Kind kKind, bool kFused = false>
 struct ConvolutionKernel {
   template <class T>

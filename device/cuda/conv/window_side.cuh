@@ -1,4 +1,4 @@
-// One of the two dimensions that windows slide along (lib/ops/nn/window.h), as kernels see it.
+// One dimension along which windows slide (lib/ops/nn/window.h), in the form for kernels.
 #pragma once
 
 #include "panto/device/cuda/elementwise/loops.cuh"
@@ -8,14 +8,14 @@ namespace panto::cuda {
 
 using SmallDivisor = Divisor<uint32_t>;
 
-// The quotient; `rest` becomes what is left.
+// Returns the quotient; sets `rest` to the remainder.
 __device__ inline uint32_t divide(const SmallDivisor& by, uint32_t n, uint32_t& rest) {
   const uint32_t quotient = by.quotient(n);
   rest = n - quotient * by.value();
   return quotient;
 }
 
-// All sizes are below 2^31, and so are the places of elements, with padding.
+// All sizes, and positions including padding, are below 2^31.
 struct Side {
   int input, size, stride, dilation, before;
   SmallDivisor by_size, by_stride, by_input;
@@ -30,11 +30,11 @@ struct Side {
         by_stride(a.stride),
         by_input(a.input) {}
 
-  // Where element i of the window at `position` is; outside of [0, input) is padding.
+  // Returns the place of element i of the window at `position`; places outside [0, input) are padding.
   __device__ int at(int position, int i) const { return position * stride - before + i * dilation; }
   __device__ bool inside(int at) const { return static_cast<unsigned>(at) < static_cast<unsigned>(input); }
-  // The position of the window whose element i is at `at`, of those [first, first + count); -1: there is none. It
-  // is counted from `first`.
+  // Returns the position, relative to `first`, of the window in [first, first + count) whose element i is at `at`; -1
+  // if there is none.
   __device__ int window(int at, int i, int first, int count) const {
     const int begin = at + before - i * dilation;
     if (begin < 0) return -1;

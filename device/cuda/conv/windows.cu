@@ -8,20 +8,20 @@
 namespace panto::cuda {
 namespace {
 
-// Much larger pieces leave the second-level cache, much smaller ones do not fill the GPU.
+// Much larger pieces do not fit into the L2 cache; much smaller ones do not fill the GPU.
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
-constexpr int kChannels = 8;  // that a thread copies, where channels are first
+constexpr int kChannels = 8;  // copied by a thread if channels are first
 
 template <class T, int N>
 __device__ void add_to(Pack<T, N>& sum, const Pack<T, N>& more) {
   for (int i = 0; i < N; ++i) sum.v[i] += more.v[i];
 }
 
-// A piece as kernels see it. Channels and steps are counted in what a thread moves at once.
+// A piece in the form for kernels. Channels and steps are in units of what a thread moves at once.
 struct Map {
   Side height, width;
   int channels, group_channels;
-  int first_row, rows, columns;  // of the output
+  int first_row, rows, columns;  // of the piece, in the output
   int64_t image;                 // elements
   SmallDivisor by_channels, by_group, by_taps, by_rows, by_columns, by_pixels, by_blocks;
   uint32_t step_image, step_group, step_element, step_pixel;
@@ -48,7 +48,7 @@ struct Map {
         step_pixel(static_cast<uint32_t>(steps.pixel / lanes)) {}
 };
 
-// Where channels are last: an element of a window (all lanes of it) for each thread.
+// Channels last: each thread copies one element (all lanes) of a window.
 template <class V>
 __global__ void __launch_bounds__(kThreads) gather_last(uint32_t n, Map m, const V* images, V* windows) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) gather_last(uint32_t n, Map m, const
   }
 }
 
-// Where channels are first: neighbouring threads have neighbouring pixels, each a few channels.
+// Channels first: neighbouring threads have neighbouring pixels, each a few channels.
 template <class T>
 __global__ void __launch_bounds__(kThreads) gather_first(uint32_t n, Map m, const T* images, T* windows) {
   const int64_t plane = int64_t{m.height.input} * m.width.input;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads) gather_first(uint32_t n, Map m, cons
   }
 }
 
-// An element of the images for each thread, in the order in which they lie.
+// Each thread computes one element of the images, in memory order.
 template <bool kChannelsFirst, class V>
 __global__ void __launch_bounds__(kThreads) scatter(uint32_t n, Map m, const V* windows, V* images, bool accumulate) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads) scatter(uint32_t n, Map m, const V* 
   }
 }
 
-// Elements that are moved at once where channels are last: 16 bytes, or one.
+// Returns true if 16 bytes of channels can be moved at once (with channels last).
 template <class T>
 bool fits_packs(const Convolution& c, const T* a, const T* b) {
   constexpr int kPack = kPackSize<T>;
@@ -140,7 +140,7 @@ bool fits_packs(const Convolution& c, const T* a, const T* b) {
 std::vector<Piece> pieces_of(const Convolution& c, size_t element_bytes) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   const auto fits = [&](int64_t n) { return n <= kMost; };
-  // The output is rearranged in the same pieces, sometimes.
+  // The gradient by the filter may copy the output in the same pieces.
   const int64_t window = std::max(c.out_channels, checked_mul(c.height.size * c.width.size, c.in_channels, "window"));
   const int64_t row = checked_mul(window, c.width.output, "windows");
   const int64_t whole = checked_mul(row, c.height.output, "windows");

@@ -1,5 +1,5 @@
-// The matrix of windows that makes a convolution a product of matrices (im2col; Chellapilla, Puri and Simard 2006), on
-// the GPU, a piece at a time: all of it may be far larger than the images.
+// The matrix of windows that turns a convolution into a matrix product (im2col; Chellapilla, Puri and Simard 2006), on
+// the GPU. It is built a piece at a time, as all of it may be far larger than the images.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,17 @@
 
 namespace panto::cuda {
 
-// What is made of the matrix at a time: the windows of some images, or of some rows of the output of one image.
+// A piece of the matrix: the windows of some images, or of some output rows of one image.
 struct Piece {
   int64_t image, images;
   int64_t row, rows;
 };
 
-// In order. Throws Unimplemented where indices of 32 bits are too few for what cannot be cut.
+// Returns the pieces in order. Throws Unimplemented if the smallest piece needs indices of more than 32 bits.
 std::vector<Piece> pieces_of(const Convolution& c, size_t element_bytes);
 
-// Where the elements of a piece are: from image to image, group to group, element of a window to element and pixel of
-// the output to pixel it is so many elements. Elements are in the order of the filter: row, column, channel of the
-// group.
+// Strides of a piece: between images, groups, elements of a window and output pixels. Elements of a window are in the
+// order of the filter: row, column, channel of the group.
 struct WindowSteps {
   int64_t image, group, element, pixel;
 };
@@ -30,8 +29,8 @@ struct WindowSteps {
 template <class T>
 void gather_windows(CudaDevice& device, const Convolution& c, const Piece& piece, const WindowSteps& steps,
                     const T* images, T* windows);
-// The other way: each element of the images becomes the sum of those of the windows that are there, in the order of the
-// filter; with `accumulate`, starting from what it was.
+// The transpose: sets each element of the images to the sum of the window elements at that place, in the order of the
+// filter; with `accumulate`, adds the sum to the old value.
 template <class T>
 void scatter_windows(CudaDevice& device, const Convolution& c, const Piece& piece, const WindowSteps& steps,
                      const T* windows, T* images, bool accumulate);

@@ -1,5 +1,5 @@
-// The words of device/math/vocabulary.h for complex numbers on GPUs, where std::complex is storage only: what computes
-// is CUDA's own. Not part of programs that are made at run time.
+// The words of device/math/vocabulary.h for complex numbers on GPUs, where std::complex is storage only and CUDA's own
+// type computes. Not used by programs that are compiled at run time.
 #pragma once
 
 #include <complex>
@@ -44,7 +44,7 @@ template <class R>
 __host__ __device__ inline std::complex<R> conj(std::complex<R> a) {
   return {a.real(), -a.imag()};
 }
-// On the unit circle in the direction of a; 0 for 0.
+// Returns a / |a|; 0 for 0.
 template <class R>
 __host__ __device__ inline std::complex<R> sign(std::complex<R> a) {
   const R size = ::cuda::std::abs(inner(a));

@@ -1,5 +1,5 @@
-// How threads find, read and write the elements of elementwise kernels: of those in .cu files (loops.cuh) and of those
-// that are made at run time (fused_source.h). NVRTC reads this file, too: there, host code is left out.
+// How threads find, read and write the elements of elementwise kernels, both those in .cu files (loops.cuh) and those
+// compiled at run time (fused_source.h). NVRTC compiles this file too, without the host code.
 #pragma once
 
 #ifndef __CUDACC_RTC__
@@ -18,13 +18,13 @@ namespace panto::cuda {
 
 inline constexpr int kThreads = 256;
 
-// What a thread reads or writes at once.
+// The elements that a thread reads or writes at once.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T v[N];
 };
 
-// N elements from `offset` on; N times one where the input does not move.
+// Returns N elements from `offset` on; if the input does not move, N copies of one element.
 template <class T, int N>
 __device__ Pack<T, N> load(const void* data, int64_t offset, bool moves) {
   const T* from = static_cast<const T*>(data) + offset;
@@ -40,7 +40,7 @@ __device__ void store(void* data, int64_t offset, const Pack<T, N>& values) {
   *reinterpret_cast<Pack<T, N>*>(static_cast<T*>(data) + offset) = values;
 }
 
-// x / divisor by a multiplication, for x and divisors below 2^31 (Hacker's Delight, 10-9); a division for 64 bits.
+// Divides by a multiplication, for x and divisors below 2^31 (Hacker's Delight, 10-9); 64-bit indices are divided.
 template <class Index>
 class Divisor {
  public:
@@ -66,15 +66,15 @@ class Divisor {
   uint32_t shift_ = 0;
 };
 
-// Where the inputs' parts of output elements i, i + 1, ... begin, and which inputs move with i: bit k for input k, of
-// at most 32.
+// The inputs' offsets for output elements i, i + 1, ..., and which inputs advance with i: bit k for input k, at most
+// 32.
 template <int N>
 struct Offsets {
   int64_t at[N];
   unsigned moves;
 };
 
-// Inputs with as many elements as the output, or one.
+// For inputs with as many elements as the output, or one element.
 template <int N>
 struct Straight {
   unsigned moves;
@@ -127,8 +127,8 @@ struct Mapped {
 };
 
 #ifndef __CUDACC_RTC__
-// Whether packs of `pack` elements can be read along the innermost dimension: none goes on in the next row, and every
-// row begins with one.
+// Returns true if packs of `pack` elements can be read along the innermost dimension: no pack spans two rows, and every
+// row begins with a pack.
 template <int N>
 bool has_whole_packs(const BroadcastMap<N>& map, int pack) {
   if (map.size[0] % pack != 0) return false;
@@ -141,7 +141,7 @@ bool has_whole_packs(const BroadcastMap<N>& map, int pack) {
 }
 #endif
 
-// Calls body.run<N>(f, i, offsets) for this thread's elements: in packs of N, and what is left over one by one.
+// Calls body.run<N>(f, i, offsets) for this thread's elements in packs of N, and run<1> for the remaining ones.
 template <int N, class F, class Body, class How>
 __device__ void for_elements(F& f, int64_t n, const Body& body, const How& how) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;
@@ -151,7 +151,7 @@ __device__ void for_elements(F& f, int64_t n, const Body& body, const How& how) 
   for (int64_t i = packs * N + first; i < n; i += step) body.template run<1>(f, i, how.at(i));
 }
 
-// Leaves in `fault` what a functor has met.
+// Writes a functor's fault, if it has one, to `fault`.
 template <class F>
 __device__ void report(const F& f, Fault* fault) {
   if constexpr (std::is_base_of_v<Faulty, F>) {

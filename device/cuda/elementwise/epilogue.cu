@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i < n) factors[i] = norm_factor(scale[i], variance[i], epsilon);
 }
 
-// Where the elements of a result are: small numbers of elements are divided faster.
+// Maps a result's elements to channels. For results small enough for 32-bit indices, division is faster.
 struct SmallResult {
   Divisor<uint32_t> by_inner, by_channels;
   __device__ int64_t channel(int64_t at) const {
@@ -28,7 +28,7 @@ struct AnyResult {
   __device__ int64_t channel(int64_t at) const { return at / inner % channels; }
 };
 
-// kWidth elements at a time, which are of neighbouring channels where `step` is 1 and of the same one where it is 0.
+// Handles kWidth elements at a time: of neighbouring channels if `step` is 1, of the same channel if it is 0.
 template <int kWidth, class Result, class F>
 __global__ void __launch_bounds__(kThreads)
     run_epilogue(int64_t n, Result result, int step, EpilogueTerms t, F f, float* y) {
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
       if (t.mean != nullptr) {
         v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
       } else if (t.factor != nullptr) {
-        v = __fmul_rn(v, t.factor[c]);  // rounded before anything is added
+        v = __fmul_rn(v, t.factor[c]);  // rounds before the addition
         if (t.offset != nullptr) v += t.offset[c];
       }
       if (t.added != nullptr) v += added.v[j];
@@ -65,7 +65,7 @@ void finish(KernelContext& call, int64_t outer, int64_t channels, int64_t inner)
   if (n == 0 || (!terms.any() && asked.activation == FusedActivation::kNone)) return;
   CudaDevice& device = device_of(call);
   const DeviceUse stream = device.use();
-  // Memory that is given back at once is not handed to anybody whose work comes before these kernels.
+  // May be freed before these kernels run. That is safe, as the next user's work comes after them on the stream.
   Tensor factors;
   if (asked.batch_norm) {
     factors = allocate_tensor(device, kFloat32, Shape{channels});

@@ -1,4 +1,4 @@
-// What fused kernels do to their result, on the GPU: one pass over it.
+// The epilogue of fused kernels on the GPU: one pass over the result.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace panto::cuda {
 
-// Finishes output 0 of a call of _FusedMatMul or _FusedConv2D, which lies as [outer, channels, inner] and holds what
-// was multiplied. Throws as given_terms and parse_epilogue do (device/math/epilogue.h).
+// Finishes output 0 of a call of _FusedMatMul or _FusedConv2D, which has the layout [outer, channels, inner] and holds
+// the product. Throws as given_terms and parse_epilogue do (device/math/epilogue.h).
 void finish(KernelContext& call, int64_t outer, int64_t channels, int64_t inner);
 
 }  // namespace panto::cuda

@@ -1,4 +1,4 @@
-// The loop of elementwise kernels on the GPU, the counterpart of device/cpu/elementwise/loops.h: the same functors,
+// The loop of elementwise kernels on the GPU, the counterpart of device/cpu/elementwise/loops.h: the same functors, and
 // makers of the same names.
 //
 //   const TableKernels<"GPU", CudaUnary, types::numbers> unary_kernels(UnaryOps{});
@@ -19,13 +19,13 @@
 
 namespace panto::cuda {
 
-// Blocks for n threads that go on with a grid's stride.
+// Returns the number of blocks for n elements of a grid-stride loop.
 inline unsigned grid_size(const CudaDevice& device, int64_t n) {
   const int64_t most = int64_t{device.multiprocessors()} * 128;
   return static_cast<unsigned>(std::min(ceil_div(n, kThreads), most));
 }
 
-// As many elements of the largest type as 16 bytes have.
+// The number of elements of the largest type in 16 bytes.
 template <class... T>
 inline constexpr int kPackSize = static_cast<int>(std::min<size_t>(8, 16 / std::max({sizeof(T)...})));
 
@@ -34,7 +34,7 @@ bool is_aligned(const T* data) {
   return reinterpret_cast<uintptr_t>(data) % (sizeof(T) * N) == 0;
 }
 
-// out[i] = f(in[i]...). A __global__ function cannot have two parameter packs, so the inputs' types are here.
+// out[i] = f(in[i]...). A __global__ function cannot have two parameter packs, so this class has the inputs' types.
 template <class F, class Out, class Indices, class... In>
 struct Element;
 template <class F, class Out, size_t... I, class... In>
@@ -49,7 +49,7 @@ struct Element<F, Out, std::index_sequence<I...>, In...> {
     run_on<N>(f, i, load<In, N>(in[I], from.at[I], (from.moves >> I & 1u) != 0)...);
   }
 
-  // Whether packs are where a thread can read them at once. Precondition: they begin at multiples of kPack.
+  // Returns true if packs are aligned. Precondition: they begin at multiples of kPack.
   bool aligned(unsigned moves) const {
     return is_aligned<Out, kPack>(out) &&
            (((moves >> I & 1u) == 0 || is_aligned<In, kPack>(static_cast<const In*>(in[I]))) && ...);
@@ -80,7 +80,7 @@ void launch_elements(CudaDevice& device, int64_t n, const Body& body, const How&
   check(cudaGetLastError(), "starting a kernel");
 }
 
-// The same for inputs that broadcast as `map` says.
+// The same for inputs that are broadcast by `map`.
 template <class F, class Body>
 void launch_mapped(CudaDevice& device, int64_t n, const Body& body, const BroadcastMap<Body::kInputs>& map) {
   constexpr int kInputs = Body::kInputs;
@@ -92,7 +92,7 @@ void launch_mapped(CudaDevice& device, int64_t n, const Body& body, const Broadc
   launch_elements<1, F>(device, n, body, how);
 }
 
-// out[i] = F{}(in[i]...), inputs broadcast. `in` are the call's inputs 0, 1, ... and `out` its output 0.
+// Computes out[i] = F{}(in[i]...) with broadcasting. `in` are the call's inputs 0, 1, ...; `out` is its output 0.
 template <class F, class Out, class... In, size_t... I>
 void elementwise(KernelContext& c, std::index_sequence<I...>, Out* out, const In*... in) {
   const int64_t n = c.out_numel(0);
@@ -125,7 +125,7 @@ template <class F, class T>
 using FunctorFor = std::conditional_t<is_half_type<T>, Rounded<F>, F>;
 }  // namespace cuda
 
-// A kernel that programs made at run time may have as a part, unless it is of complex numbers.
+// A kernel that programs compiled at run time may contain, unless T is complex.
 template <class F, class T>
 Kernel elementwise_kernel(KernelFn run) {
   return {.run = run, .payload = is_complex_type<T> ? nullptr : &typeid(cuda::FunctorFor<F, T>)};

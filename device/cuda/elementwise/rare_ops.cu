@@ -1,4 +1,4 @@
-// Elementwise kernels of ops that are called seldom, for the common types: each type more costs seconds to compile.
+// Elementwise kernels of rarely used ops, for the common types only: each further type costs seconds to compile.
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/math/elementwise_ops.h"

@@ -1,4 +1,4 @@
-// _FusedElementwise: a kernel made at run time (fused_source.h) for each of the few ways in which inputs are spread.
+// _FusedElementwise: a kernel compiled at run time (fused_source.h) for each of the few ways to broadcast inputs.
 #include <mutex>
 #include <span>
 #include <vector>
@@ -17,13 +17,13 @@ namespace {
 using cuda::FusedKernel;
 using cuda::Indexing;
 
-// What calls of one node have in common.
+// The state shared by the calls of one node.
 struct Program final : KernelState {
   explicit Program(const CallView& call) : text(cuda::gpu_program(call)), pack(cuda::pack_of(text)) {
     for (const ElementwiseStep& step : text.steps) has_faults = has_faults || dtypes::kInteger.contains(step.type);
   }
 
-  // The kernel that makes all outputs; others are rare and looked up by their text.
+  // Returns the kernel. Caches those that compute all outputs; others are rare and looked up by their source.
   cudaKernel_t kernel(cuda::CudaDevice& device, const FusedKernel& wanted) {
     const bool all = wanted.outputs.size() == text.outputs.size();
     const size_t at = 2 * static_cast<size_t>(wanted.indexing) + (wanted.pack > 1 ? 1 : 0);
@@ -38,7 +38,7 @@ struct Program final : KernelState {
 
   ElementwiseProgram text;
   int pack;
-  bool has_faults = false;  // integers may be divided by zero
+  bool has_faults = false;  // integer division by zero
 
  private:
   std::mutex mutex;
@@ -46,7 +46,7 @@ struct Program final : KernelState {
   cudaKernel_t known[6] = {};
 };
 
-// Outputs of one shape, and all pointers.
+// One launch: outputs of one shape, and all pointers.
 struct Launch {
   KernelContext& c;
   Program& program;
@@ -97,7 +97,7 @@ struct Launch {
     }
     if (straight && aligned(moves)) return start(cuda::Straight<N>{moves}, Indexing::kStraight, true);
     const PartialShape* shapes[N];
-    for (int i = 0; i < N; ++i) shapes[i] = broadcasts_to(c.shape(i), shape) ? &c.shape(i) : &kScalar;  // not asked for
+    for (int i = 0; i < N; ++i) shapes[i] = broadcasts_to(c.shape(i), shape) ? &c.shape(i) : &kScalar;  // not read here
     BroadcastMap<N> map;
     make_broadcast_map<N>(shape, reinterpret_cast<const PartialShape* const(&)[N]>(shapes), map);
     if (n > INT32_MAX) return start(cuda::Mapped<N, int64_t>(map), Indexing::kMappedWide, false);

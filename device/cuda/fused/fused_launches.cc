@@ -14,7 +14,7 @@ namespace {
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto* const begin_a = static_cast<const std::byte*>(a.impl()->data);
   const auto* const begin_b = static_cast<const std::byte*>(b.impl()->data);
-  const std::less<const std::byte*> before;  // of addresses in any two blocks
+  const std::less<const std::byte*> before;  // std::less orders addresses of different blocks too
   return before(begin_a, begin_b + b.nbytes()) && before(begin_b, begin_a + a.nbytes());
 }
 

@@ -1,4 +1,4 @@
-// How the work of one call of _FusedElementwise is shared between kernels: the host's part, which needs no CUDA.
+// Splits a call of _FusedElementwise into kernel launches: the host's part, which needs no CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace panto::cuda {
 
-// Inputs that a kernel takes: a bit for each tells whether it moves.
+// The most inputs of a kernel: a 32-bit mask has a bit for each.
 inline constexpr size_t kMostFusedInputs = 32;
 
-// The call's program. Throws Unimplemented where it has more inputs than a kernel takes.
+// Returns the call's program. Throws Unimplemented if it has more inputs than a kernel takes.
 ElementwiseProgram gpu_program(const CallView& call);
 
 struct FusedLaunches {
-  std::vector<Tensor> inputs;             // what kernels read
-  std::vector<std::vector<int>> outputs;  // of each kernel: those of one shape
+  std::vector<Tensor> inputs;             // the tensors that kernels read
+  std::vector<std::vector<int>> outputs;  // by kernel: the outputs of one shape
 };
-// As a rule all outputs have one shape. Where they do not, an input in whose memory an output is made is copied: the
-// next kernel reads it, too.
+// Usually all outputs have one shape, and one kernel computes them. If not, an input whose memory is reused for an
+// output is copied, as later kernels read it too.
 FusedLaunches fused_launches(const KernelContext& c);
 
 }  // namespace panto::cuda

@@ -40,7 +40,7 @@ std::string functor_name(const ElementwiseStep& step) {
   return demangled(functor->name());
 }
 
-// The steps that the outputs made need.
+// Returns which steps the kernel's outputs need.
 std::vector<bool> needed_steps(const ElementwiseProgram& program, const FusedKernel& kernel) {
   std::vector<bool> needed(program.steps.size(), false);
   const auto need = [&](int value) {

@@ -1,6 +1,6 @@
-// The text of the kernel that computes a program of elementwise ops (lib/ops/math/elementwise_program.h) in one loop:
-// the counterpart of device/cpu/fused/fused_program.h. Its steps call the functors of the separate kernels, so the
-// results are the same bits.
+// Generates the source of a kernel that computes a program of elementwise ops (lib/ops/math/elementwise_program.h) in
+// one loop: the counterpart of device/cpu/fused/fused_program.h. Its steps call the functors of the separate kernels,
+// so results are bit-identical.
 #pragma once
 
 #include <span>
@@ -14,16 +14,17 @@ namespace panto::cuda {
 enum class Indexing : uint8_t { kStraight, kMapped, kMappedWide };
 
 struct FusedKernel {
-  std::vector<int> outputs;  // of the program's, those it makes
+  std::vector<int> outputs;  // indices of the program's outputs that the kernel computes
   Indexing indexing = Indexing::kStraight;
   int pack = 1;  // elements that a thread reads at once
 };
 
-// The pack of 16 bytes of the widest input or output; at least 1.
+// Returns how many elements of the widest input or output fit into 16 bytes; at least 1.
 int pack_of(const ElementwiseProgram& program);
 
-// Defines extern "C" kernel `fused(int64_t n, Pointers, How, Fault*)`, where Pointers are those of all the program's
-// inputs, then of the outputs made. Throws Unimplemented for ops and types that have no functor on GPUs.
+// Returns source that defines the extern "C" kernel `fused(int64_t n, Pointers, How, Fault*)`. Pointers has the
+// addresses of all the program's inputs, then of the kernel's outputs. Throws Unimplemented for ops and types that have
+// no functor on GPUs.
 std::string fused_source(const ElementwiseProgram& program, const FusedKernel& kernel);
 
 }  // namespace panto::cuda

@@ -1,7 +1,7 @@
 // Kernels of batch normalisation and its gradient, for float32.
 //
-// Sums by channel are taken in double precision, in which products of floats are exact: so the variance is the mean of
-// the squares less the square of the mean, and the input is read only once for both.
+// Sums are in double precision, in which products of floats are exact. Therefore the variance can be computed as the
+// mean of squares minus the square of the mean, which reads the input only once.
 #include "panto/device/batch_norm.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/nn/channels.cuh"
@@ -26,7 +26,7 @@ struct TwoSumsOf {
   __device__ static TwoSums merge(const TwoSums& a, const TwoSums& b) { return a + b; }
 };
 
-// Of x and of its square.
+// Sums of x and of x^2.
 struct MomentsOf : TwoSumsOf {
   __device__ static TwoSums add(const TwoSums& a, float x) {
     const double d = x;
@@ -34,7 +34,7 @@ struct MomentsOf : TwoSumsOf {
   }
 };
 
-// Of dy and of dy x.
+// A pair of dy and x, for the sums of dy and of dy x.
 struct GradientAndInput {
   float dy, x;
 };
@@ -45,7 +45,7 @@ struct GradientSumsOf : TwoSumsOf {
   }
 };
 
-// Where the reduction's elements come from: two tensors of one shape.
+// Source of the reduction's elements: two tensors of one shape.
 struct GradientsAndInputs {
   using Element = GradientAndInput;
   static constexpr int kUnit = cuda::kUnit<float>;
@@ -62,7 +62,7 @@ struct GradientsAndInputs {
   }
 };
 
-// The sums of R for each channel.
+// Reduces each channel with R.
 template <class R, class Source, class Finish>
 void reduce_channels(CudaDevice& device, const Channels& l, const Source& from, const Finish& finish) {
   AxisFlags axes;
@@ -70,16 +70,16 @@ void reduce_channels(CudaDevice& device, const Channels& l, const Source& from, 
   cuda::reduce<R>(device, ReduceShape(Shape{l.outer, l.channels, l.inner}, axes), from, finish);
 }
 
-// What is made of the moments of a channel, and of those that were given.
+// Computes a channel's outputs from its moments and the given statistics.
 struct Statistics {
   const float* scale;
-  const float* mean;  // the given ones; neither is read if they do not count
+  const float* mean;  // the given statistics; not read in training if `share` is 1
   const float* variance;
   float* new_mean;
   float* new_variance;
   float* kept_mean;
   float* kept_variance;
-  float* factors;  // of the input's differences from the mean
+  float* factors;  // factors of (x - mean)
   float epsilon, share;
 
   __device__ void set(int64_t c, float m, float v) const {
@@ -97,7 +97,7 @@ struct Statistics {
     const auto count = static_cast<double>(n);
     const double exact = sums.first / count;
     const double square = sums.second / count - exact * exact;
-    // Below 0 by rounding only; a NaN stays.
+    // Negative only by rounding; a NaN stays.
     const auto m = static_cast<float>(exact);
     const auto biased = static_cast<float>(square < 0 ? 0 : square);
     const auto elements = static_cast<float>(n);

@@ -1,4 +1,4 @@
-// The loop over a tensor's elements where each has a channel: biases, batch normalisation.
+// The loop over a tensor's elements and their channels, for biases and batch normalisation.
 #pragma once
 
 #include "panto/device/channels.h"
@@ -20,7 +20,7 @@ template <class Index>
 struct ChannelPlan {
   Index units;
   Divisor<Index> channels, inner;
-  bool last;  // channels are the last dimension: those of a unit are neighbours
+  bool last;  // channels are the last dimension, so a unit has neighbouring channels
 };
 
 template <int kSize, class Index, class Body>
@@ -35,9 +35,8 @@ __global__ void __launch_bounds__(kReduceThreads) run_channels(ChannelPlan<Index
   }
 }
 
-// body(integral_constant<int, n>, i, channel, step) for all elements, n at a time: element i + j is of channel
-// channel + j * step. n is `kSize` or 1; `whole`: where the former is possible as far as alignment is concerned.
-// Precondition: l.numel() > 0.
+// Calls body(integral_constant<int, n>, i, channel, step) for all elements, n at a time: element i + j has channel
+// channel + j * step. n is `kSize` or 1; `whole`: alignment allows `kSize`. Precondition: l.numel() > 0.
 template <int kSize, class Body>
 void over_channels(CudaDevice& device, const Channels& l, bool whole, const Body& body) {
   const DeviceUse stream = device.use();
@@ -56,7 +55,7 @@ void over_channels(CudaDevice& device, const Channels& l, bool whole, const Body
   };
   const std::integral_constant<int, 1> single;
   const std::integral_constant<int, kSize> several;
-  // With 32 bits also the step beyond the last unit fits.
+  // 32 bits also hold the step beyond the last unit.
   if (units <= INT32_MAX) {
     size == 1 ? launch(single, uint32_t{0}) : launch(several, uint32_t{0});
   } else {

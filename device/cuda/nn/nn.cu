@@ -84,7 +84,7 @@ const CudaKernel log_softmax_kernel("LogSoftmax", types::floating{}, ByRows<LogS
 
 // ---- Cross entropy --------------------------------------------------------------------------------------------------
 
-// An input that broadcasts to a matrix of so many columns.
+// Returns the rows of an input that is broadcast to a matrix with `columns` columns.
 template <class T>
 cuda::RowInput<T> broadcast_rows(const T* data, const Shape& shape, int64_t columns) {
   const int rank = shape.rank();

@@ -1,5 +1,5 @@
-// Kernels of pools and their gradients. A thread makes one element; gradients gather what their windows give them, in
-// the order of the windows, so that results are the same on every run.
+// Kernels of pools and their gradients. Each thread computes one element. Gradients gather from their windows, in the
+// windows' order, so that results are the same on every run.
 #include <algorithm>
 #include <string>
 
@@ -13,18 +13,18 @@ namespace {
 
 using cuda::CudaDevice;
 
-// Sizes are below 2^30, so that no place overflows 32 bits.
+// Sizes are below 2^30, so that no position overflows 32 bits.
 struct Axis : cuda::Side {
   int output;
 
-  // An input may be empty, and padding all there is.
+  // The input may be empty: then all windows are padding.
   explicit Axis(const WindowAxis& a) : Side(checked(a)), output(static_cast<int>(a.output)) {
     input = static_cast<int>(a.input);
   }
-  // The positions [begin, end) of the window at o that are not padding.
+  // The window at o has the positions [begin, end), without padding.
   __device__ int begin(int o) const { return max(0, o * stride - before); }
   __device__ int end(int o) const { return min(input, o * stride - before + size); }
-  // The windows [first, last) that have position i.
+  // The windows [first, last) contain position i.
   __device__ int first(int i) const {
     const int from = i + before - size + 1;
     return from <= 0 ? 0 : windows_up_to(from - 1);
@@ -32,7 +32,7 @@ struct Axis : cuda::Side {
   __device__ int last(int i) const { return min(output, windows_up_to(i + before)); }
 
  private:
-  // How many begin at most `distance` >= 0 after the first one.
+  // Number of windows that begin at most `distance` >= 0 after the first one.
   __device__ int windows_up_to(int distance) const {
     return static_cast<int>(by_stride.quotient(static_cast<uint32_t>(distance))) + 1;
   }
@@ -56,7 +56,7 @@ struct Pool {
       fail(Code::kUnimplemented, "pool: expected images below 2^31 pixels on a GPU");
     }
   }
-  // Where lane `lane` of image n begins.
+  // Offsets of lane `lane` of image n.
   __device__ int64_t input_at(int64_t n, int64_t lane) const { return n * height.input * width.input * lanes + lane; }
   __device__ int64_t output_at(int64_t n, int64_t lane) const {
     return n * height.output * width.output * lanes + lane;
@@ -103,7 +103,7 @@ void over_inputs(CudaDevice& device, const Pool& p, T* out, const Body& body) {
   over_pixels(device, p.images, p.height.input, p.width.input, p.lanes, out, body);
 }
 
-// f(pixel of the image) for those of the window at (y, x).
+// Calls f(pixel of the image) for each pixel of the window at (y, x).
 template <class F>
 __device__ void for_window(const Pool& p, int y, int x, const F& f) {
   const int end_y = p.height.end(y);
@@ -113,7 +113,7 @@ __device__ void for_window(const Pool& p, int y, int x, const F& f) {
     for (int j = begin_x; j < end_x; ++j) f(i * p.width.input + j);
   }
 }
-// f(offset in the output's image) for the windows that have pixel (y, x).
+// Calls f(row, column) for each window that contains pixel (y, x).
 template <class F>
 __device__ void for_windows_of(const Pool& p, int y, int x, const F& f) {
   const int last_y = p.height.last(y);
@@ -148,7 +148,7 @@ struct MaxPoolKernel {
   }
 };
 
-// The pixel of the window's largest element, the first one of several; -1 for a window of padding only.
+// Returns the pixel of the window's largest element, the first if several are equal; -1 if the window is only padding.
 template <class T>
 __device__ int largest_pixel(const Pool& p, const T* from, int y, int x) {
   int chosen = -1;

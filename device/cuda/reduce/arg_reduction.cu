@@ -24,7 +24,7 @@ struct BestOf {
     const auto value = convert<Value>(x);
     return Order::better(value, a.value) ? Best{value, i} : a;
   }
-  // The first of equal ones. What nothing was better than is at 0, and so the result where nothing is.
+  // Of equal values the first wins. The initial value has position 0, which is the result if no element is better.
   __device__ static Best join(const Best& a, const Best& b) {
     if (Order::better(a.value, b.value)) return a;
     if (Order::better(b.value, a.value)) return b;
@@ -54,7 +54,7 @@ struct ArgBest {
     if (c.out_numel(0) == 0) return;
     const int64_t axis = axis_at(c, 1, 0, c.shape(0).rank());
     const DType type = c.out(0).dtype();
-    // A prepared call's shape function may not have known the axis.
+    // Checked here because the shape function of a prepared call may not know the axis.
     expect_positions(c.shape(0)[static_cast<int>(axis)], type);
     AxisFlags axes;
     axes.set(static_cast<size_t>(axis));

@@ -8,12 +8,12 @@
 namespace panto {
 namespace {
 
-// Lines along the axis are cut into parts: a first kernel adds (or multiplies) up each part, a second one makes of the
-// results what comes before each part, and a third one goes on from there.
+// Lines along the axis are cut into parts. A first kernel adds (or multiplies) up each part, a second one scans these
+// results to get the value before each part, and a third one scans the parts starting from that value.
 struct Scan {
   int64_t lines = 1, size = 1,
           inner = 1;            // line l begins at l / inner * size * inner + l % inner, its elements are `inner` apart
-  int64_t parts = 1, part = 1;  // part: elements of one
+  int64_t parts = 1, part = 1;  // part: elements per part
   bool exclusive = false, reverse = false;
 
   __device__ int64_t begin(int64_t line) const {
@@ -24,10 +24,10 @@ struct Scan {
 };
 
 constexpr int kScanThreads = 256;
-constexpr int kEach = 4;  // elements that a thread of a warp has side by side
+constexpr int kEach = 4;  // contiguous elements of a thread
 
-// A warp for each part of each line. `before`: what comes before parts, [lines, parts], or null. With `sums`, which is
-// like it, only sums of parts are made. `y` may be `x`.
+// One warp per part of a line. `before`: the values before the parts, [lines, parts], or null. If `sums`, of the same
+// shape, is not null, computes only the parts' sums. `y` may be `x`.
 template <class Op, class T>
 __global__ void __launch_bounds__(kScanThreads)
     scan_rows(Scan s, const T* x, T* y, const Running<T>* before, Running<T>* sums) {
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kScanThreads)
         own[j] = s.exclusive ? sum : Op::join(sum, v);
         sum = Op::join(sum, v);
       }
-      Running<T> up_to = sum;  // of this lane and those below
+      Running<T> up_to = sum;  // sum of this lane and the lanes below
 #pragma unroll
       for (int distance = 1; distance < 32; distance *= 2) {
         const Running<T> below = cuda::shuffle_up(up_to, distance);
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kScanThreads)
   }
 }
 
-// The same with a thread for each part of each line; lines are side by side in memory.
+// The same with one thread per part of a line, for lines side by side in memory.
 template <class Op, class T>
 __global__ void __launch_bounds__(kScanThreads)
     scan_columns(Scan s, const T* x, T* y, const Running<T>* before, Running<T>* sums) {
@@ -130,7 +130,7 @@ struct Cumulative {
     s.inner = along.inner;
     s.exclusive = c.flag("exclusive");
     s.reverse = c.flag("reverse");
-    // Enough threads to keep a GPU busy, while parts are long enough to be worth it.
+    // Enough threads to keep a GPU busy, but parts long enough to be worth it.
     const int64_t wanted = s.inner == 1 ? 4096 : 65536;
     const int64_t most = s.size / (s.inner == 1 ? 1024 : 32);
     s.part = ceil_div(s.size, std::max<int64_t>(1, std::min(ceil_div(wanted, s.lines), most)));
@@ -151,7 +151,7 @@ struct Cumulative {
 const CudaKernel cumsum_kernel("Cumsum", types::of<"Cumsum">{}, Cumulative<RunningSum>{});
 const CudaKernel cumprod_kernel("Cumprod", types::of<"Cumprod">{}, Cumulative<RunningProduct>{});
 
-// A thread for each line: second derivatives of products are rare.
+// One thread per line, without a parallel scan: second derivatives of products are rare.
 template <class T>
 __global__ void __launch_bounds__(kScanThreads) run_recurrence(Scan s, const T* a, const T* b, T* y) {
   const int64_t threads = int64_t{gridDim.x} * kScanThreads;

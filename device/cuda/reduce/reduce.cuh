@@ -3,11 +3,11 @@
 //
 //   reduce<SumOf<float>>(device, ReduceShape(shape, axes), Elements<float>{x}, finish)
 //
-// finish(r, total, n), on the device, gets the total of result r and how many elements it has, and writes what it
-// likes. A reducer with add(lane, x, i) is told which of the result's elements x is.
+// finish(r, total, n) runs on the device with the total of result r and its number of elements, and writes the output.
+// A reducer with add(lane, x, i) also gets the index i of x among the result's elements.
 //
-// Determinism: which thread adds what, in which order, depends on the shape only. Accuracy: a running value of type
-// Lane sees at most kBatch elements (kBatch rows of a column); those are combined in the wider type Total.
+// Determinism: which thread adds which elements in which order depends on the shape only. Accuracy: a running value of
+// type Lane sees at most kBatch elements (kBatch rows of a column); lanes are combined in the wider type Total.
 #pragma once
 
 #include <algorithm>
@@ -24,22 +24,22 @@ namespace panto::cuda {
 
 inline constexpr int kReduceThreads = 256;
 inline constexpr int kBatch = 4;              // units of elements that a thread reads before it adds any
-inline constexpr int64_t kMinPart = 4096;     // elements that are worth a block of their own
-inline constexpr int64_t kManyBlocks = 1024;  // that keep a GPU busy: a constant, so that results are the same on all
+inline constexpr int64_t kMinPart = 4096;     // fewest elements for a block of their own
+inline constexpr int64_t kManyBlocks = 1024;  // keep a GPU busy; a constant, so that results are the same on all GPUs
 inline constexpr int64_t kMostBlocks = int64_t{1} << 30;
 inline constexpr unsigned kAllLanes = ~0u;
 
-// The dimensions that are kept or reduced, innermost first, with the input's strides.
+// The kept or the reduced dimensions, innermost first, with the input's strides.
 struct Walk {
   static constexpr int kMaxRank = 16;
   int rank = 0;
   bool wide = false;  // positions may need more than 31 bits
   int64_t size[kMaxRank];
   int64_t stride[kMaxRank];
-  Divisor<uint32_t> narrow[kMaxRank];  // by the sizes, unless it is wide
+  Divisor<uint32_t> narrow[kMaxRank];  // divisors for the sizes, unless `wide`
 
   Walk() = default;
-  // Those from the `skip`-th dimension.
+  // Takes the dimensions from `skip` on.
   explicit Walk(const ReduceShape::Dims& dims, size_t skip = 0) {
     int64_t count = 1;
     for (size_t d = skip; d < dims.size(); ++d) {
@@ -58,7 +58,7 @@ struct Walk {
     size[d] = n;
     if (!wide) narrow[d] = Divisor<uint32_t>(std::max<int64_t>(1, n));
   }
-  // Where the element at this position begins. The outermost dimension needs no division.
+  // Returns the offset of the element at this position. The outermost dimension needs no division.
   __device__ int64_t offset(int64_t at) const {
     if (rank == 0) return 0;
     int64_t result = 0;
@@ -71,7 +71,7 @@ struct Walk {
   }
 };
 
-// 16 bytes.
+// Elements in 16 bytes.
 template <class T>
 inline constexpr int kUnit = 16 / static_cast<int>(sizeof(T));
 
@@ -80,7 +80,7 @@ bool aligned(const T* p) {
   return is_aligned<T, kUnit<T>>(p);
 }
 
-// Where a reduction's elements come from: memory.
+// Source of a reduction's elements: memory.
 template <class T>
 struct Elements {
   using Element = T;
@@ -89,7 +89,7 @@ struct Elements {
 
   bool is_aligned() const { return aligned(data); }
   __device__ T at(int64_t i) const { return data[i]; }
-  // Elements i, i + 1, ...; precondition: is_aligned(), and i is a multiple of kUnit.
+  // Loads elements i, i + 1, ... Precondition: is_aligned(), and i is a multiple of kUnit.
   __device__ void load(int64_t i, T (&to)[kUnit]) const {
     const auto unit = *reinterpret_cast<const Pack<T, kUnit>*>(data + i);
 #pragma unroll
@@ -106,7 +106,7 @@ __device__ void add_to(Lane& lane, Element x, int64_t i) {
   }
 }
 
-// A value of any plain type, moved between the lanes of a warp by `move`, which moves 32 bits.
+// Moves a value of any plain type between the lanes of a warp by `move`, which moves 32 bits.
 template <class T, class Move>
 __device__ T move_words(const T& value, const Move& move) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -119,17 +119,17 @@ __device__ T move_words(const T& value, const Move& move) {
   memcpy(&result, words, sizeof(T));
   return result;
 }
-// That of the lane `distance` above.
+// Returns the value of the lane `distance` above.
 template <class T>
 __device__ T shuffle_down(const T& value, unsigned distance) {
   return move_words(value, [=](uint32_t word) { return __shfl_down_sync(kAllLanes, word, distance); });
 }
-// That of the lane `distance` below; its own where there is none.
+// Returns the value of the lane `distance` below; its own if there is none.
 template <class T>
 __device__ T shuffle_up(const T& value, unsigned distance) {
   return move_words(value, [=](uint32_t word) { return __shfl_up_sync(kAllLanes, word, distance); });
 }
-// That of lane `lane`.
+// Returns the value of lane `lane`.
 template <class T>
 __device__ T shuffle_from(const T& value, int lane) {
   return move_words(value, [=](uint32_t word) { return __shfl_sync(kAllLanes, word, lane); });
@@ -144,16 +144,16 @@ struct SharedArray {
 
 // ---- The innermost dimension is reduced -----------------------------------------------------------------------------
 
-// How results and their elements are shared out. A result's elements are counted in units: kUnit neighbours, or single
-// elements where the innermost dimension is no multiple of that and not the only one.
+// How results and their elements are split between threads. A result's elements are counted in units of kUnit
+// neighbours, or of one element if the innermost dimension is not a multiple of kUnit and not the only one.
 struct RowPlan {
   int64_t results, parts;
-  int64_t units;  // of a result
-  int64_t part;   // units of a part
-  int64_t count;  // elements of a result
-  int unit;       // elements of a unit
+  int64_t units;  // per result
+  int64_t part;   // units per part
+  int64_t count;  // elements per result
+  int unit;       // elements per unit
   bool vectors;   // units are whole and aligned
-  int team;       // threads of a part: a power of two up to 32, or kReduceThreads
+  int team;       // threads per part: a power of two up to 32, or kReduceThreads
   Walk kept, reduced;
 };
 
@@ -209,7 +209,7 @@ __device__ typename R::Total reduce_units(const RowPlan& p, const Source& from, 
   return total;
 }
 
-// Task t is part t / results of result t % results. Totals go to `keep`, where it is not null, for the next kernel.
+// Task t is part t / results of result t % results. If `keep` is not null, totals go there for the next kernel.
 template <class R, class Source, class Finish>
 __global__ void __launch_bounds__(kReduceThreads)
     reduce_rows(RowPlan p, Source from, Finish finish, typename R::Total* keep) {
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kReduceThreads)
   const int member = thread & (p.team - 1);
   const int teams = kReduceThreads / p.team;
   const int64_t tasks = p.results * p.parts;
-  // All threads of a block go round equally often: they meet in shuffles.
+  // All threads of a block do the same number of rounds, because they take part in shuffles.
   for (int64_t first = int64_t{blockIdx.x} * teams; first < tasks; first += int64_t{gridDim.x} * teams) {
     const int64_t task = first + thread / p.team;
     const bool works = task < tasks;
@@ -260,17 +260,17 @@ __global__ void __launch_bounds__(kReduceThreads)
 // Blocks of `across` threads, each with kUnit columns, and kReduceThreads / across rows.
 struct ColumnPlan {
   int64_t results, parts;
-  int64_t count;    // rows of a result
-  int64_t part;     // rows of a part
+  int64_t count;    // rows per result
+  int64_t part;     // rows per part
   int64_t columns;  // the innermost dimension
-  int64_t tiles;    // blocks next to one another
-  int64_t outer;    // of results, in which columns are
+  int64_t tiles;    // blocks side by side
+  int64_t outer;    // results / columns
   int across;       // a power of two up to kReduceThreads
   bool vectors;     // columns are whole units, and aligned
   Walk kept, reduced;
 };
 
-// Merges the totals of a block's rows into those of its first.
+// Merges the totals of a block's rows into its first row's.
 template <class R, int kTotals>
 __device__ void merge_down(typename R::Total (&totals)[kTotals],
                            SharedArray<typename R::Total, kReduceThreads * kTotals>& shared, int across) {
@@ -290,7 +290,7 @@ __device__ void merge_down(typename R::Total (&totals)[kTotals],
   }
 }
 
-// Of bool there are 16 in a unit; so many totals do not fit the registers.
+// At most 4: a unit of bool has 16, and so many totals do not fit into registers.
 template <class Source>
 inline constexpr int kColumns = std::min(Source::kUnit, 4);
 
@@ -372,7 +372,7 @@ __global__ void __launch_bounds__(kReduceThreads)
 
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
-// Totals as [parts, results].
+// `from`: totals [parts, results].
 template <class R, class Finish>
 __global__ void __launch_bounds__(kReduceThreads) merge_parts(int64_t results, int64_t parts, int64_t count, int across,
                                                               const typename R::Total* from, Finish finish) {
@@ -402,7 +402,7 @@ inline int power_of_two_up_to(int64_t n, int most) {
 
 inline unsigned blocks_for(int64_t n) { return static_cast<unsigned>(std::min(n, kMostBlocks)); }
 
-// launch(keep) starts the kernel; the totals of several parts are merged by another.
+// Calls launch(keep) to start the kernel; a second kernel merges the totals if there are several parts.
 template <class R, class Finish, class Launch>
 void finish_parts(CudaDevice& device, cudaStream_t stream, int64_t results, int64_t parts, int64_t count,
                   const Finish& finish, const Launch& launch) {
@@ -435,7 +435,7 @@ void reduce(CudaDevice& device, const ReduceShape& s, const Source& from, const 
       p.reduced.rank = 1;
       p.reduced.set_size(0, p.units);
       p.reduced.stride[0] = p.unit;
-    } else {  // seen in units
+    } else {  // counted in units
       p.reduced.set_size(0, ceil_div(p.reduced.size[0], p.unit));
       p.reduced.stride[0] = p.unit;
     }
@@ -457,7 +457,7 @@ void reduce(CudaDevice& device, const ReduceShape& s, const Source& from, const 
   p.kept = Walk(s.kept, 1);
   p.reduced = Walk(s.reduced);
   constexpr int kWidth = kColumns<Source>;
-  // Of few rows a thread has all, so that it still reads several at once.
+  // With few rows a thread takes all of them, so that it still reads several at once.
   p.across = power_of_two_up_to(ceil_div(p.columns, kWidth), p.count <= 64 ? kReduceThreads : 32);
   p.tiles = ceil_div(p.columns, int64_t{p.across} * kWidth);
   p.vectors = p.columns % Source::kUnit == 0 && from.is_aligned();

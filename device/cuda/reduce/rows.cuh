@@ -1,9 +1,9 @@
-// Kernels that see a row at a time: softmax and its kin, layer norm.
+// Kernels that work on one row at a time: softmax, cross entropy, layer norm.
 //
-// A team of threads has a row. Rows that fit are read once and stay in registers; longer ones are read again for each
-// pass. How a row is shared out depends on its length only, and so does the order in which it is summed.
+// A team of threads handles a row. Rows that fit are read once and stay in registers; longer ones are read again for
+// each pass. How a row is split, and thus the order in which it is summed, depends on its length only.
 //
-//   struct SoftmaxRow {                                      // what is done with a row: an object with its pointers
+//   struct SoftmaxRow { // what to do with a row; holds the pointers
 //     template <class Row>
 //     __device__ void operator()(const Row& row) const;      // row.number, row.size, row.for_each(f), row.sum(f), ...
 //   };
@@ -14,7 +14,7 @@
 
 namespace panto::cuda {
 
-// The largest number. A NaN is passed over: it reaches the sum of the exponentials, and all that is made of that.
+// The largest number. Skips NaN: a NaN reaches the result through the sum of the exponentials.
 template <class T>
 struct LargestNumber : MaxOf<T> {
   PANTO_FN static T merge(T a, T x) { return a < x ? x : a; }
@@ -24,8 +24,8 @@ struct LargestNumber : MaxOf<T> {
 template <class T>
 struct RowInput {
   const T* data;
-  int64_t stride;     // between rows; 0 where all are the same
-  bool moves = true;  // elements of a row follow one another; else they are all the first one
+  int64_t stride;     // between rows; 0 if all rows are the same
+  bool moves = true;  // elements of a row are contiguous; if false, all are the first element
   bool vectors = false;
 
   RowInput(const T* data, int64_t stride, int64_t size, bool moves = true)
@@ -36,7 +36,8 @@ struct RowInput {
   __device__ T at(int64_t row, int64_t i) const { return data[row * stride + (moves ? i : 0)]; }
 };
 
-// kTeam threads a row, or `width` of a warp; kUnits units of kUnit elements in the registers of each, 0 for none.
+// A row has kTeam threads, or `width` threads of a warp. Each one holds kUnits units of kUnit elements in registers; 0
+// for none.
 template <class T, int kTeam, int kUnits>
 class Row {
  public:
@@ -44,7 +45,7 @@ class Row {
   int64_t number;
   int64_t size;
 
-  // `works`: false where there is no such row, for threads that only take part in shuffles.
+  // `works`: false if there is no such row; the threads then only take part in shuffles.
   __device__ Row(const RowInput<T>& in, int64_t number, int64_t size, int width, bool works, double* shared)
       : number(number), size(works ? size : 0), in_(in), width_(width), shared_(shared) {
     member_ = static_cast<int>(threadIdx.x) & (width - 1);
@@ -57,7 +58,7 @@ class Row {
     }
   }
 
-  // f(i, element i) for the elements of this thread.
+  // Calls f(i, element i) for the elements of this thread.
   template <class F>
   __device__ void for_each(const F& f) const {
     for_units([&](int64_t i, const T(&x)[kUnit], int n) {
@@ -68,8 +69,8 @@ class Row {
     });
   }
 
-  // to[i] = f(i, element i, beside[i]...): `to` has rows like this one, what stands beside is the same for all rows.
-  // `vectors`: whole units may be written, and read of what stands beside.
+  // Sets to[i] = f(i, element i, beside[i]...). `to` has rows like this one; `beside` is the same for all rows.
+  // `vectors`: `to` and `beside` are aligned for whole units.
   template <class F, class... Beside>
   __device__ void write(T* to, bool vectors, const F& f, const Beside*... beside) const {
     T* first = to + number * size;
@@ -87,7 +88,7 @@ class Row {
     for_each([&](int64_t, T x) { best = LargestNumber<T>::merge(best, x); });
     return all<LargestNumber<T>>(best);
   }
-  // The sum of f(i, element i), divided by the row's size if R is a mean.
+  // Returns the sum of f(i, element i), divided by the row's size if R is a mean.
   template <class R = SumOf<T>, class F>
   __device__ T sum(const F& f) const {
     typename R::Total total = R::total();
@@ -101,7 +102,7 @@ class Row {
     });
     return R::finish(all<R>(total), size);
   }
-  // True for one thread of the team.
+  // True for exactly one thread of the team.
   __device__ bool first() const { return member_ == 0 && size > 0; }
 
  private:
@@ -127,7 +128,7 @@ class Row {
     for (int j = 0; j < kUnit; ++j) unit.v[j] = f(i + j, x[j], beside.v[j]...);
     *reinterpret_cast<Pack<T, kUnit>*>(first + i) = unit;
   }
-  // f(position of a unit, its elements, how many there are)
+  // Calls f(position of a unit, its elements, their number) for this thread's units.
   template <class F>
   __device__ void for_units(const F& f) const {
     if constexpr (kUnits > 0) {
@@ -145,7 +146,7 @@ class Row {
       }
     }
   }
-  // The team's value merged, for all of its threads.
+  // Merges the team's values and returns the result to all of its threads.
   template <class R, class Total>
   __device__ Total all(Total total) const {
     for (int distance = min(width_, 32) / 2; distance > 0; distance /= 2) {
@@ -154,7 +155,7 @@ class Row {
     if constexpr (kTeam > 32) {
       static_assert(sizeof(Total) <= 2 * sizeof(double));
       auto* shared = reinterpret_cast<Total*>(shared_);
-      __syncthreads();  // whoever still reads the last one
+      __syncthreads();  // other threads may still read the last result
       if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = total;
       __syncthreads();
       total = shared[0];
@@ -171,7 +172,7 @@ class Row {
   T kept_[kUnits > 0 ? kUnits : 1][kUnit];
 };
 
-// Blocks of `threads` threads; kTeam 32 stands for `width` threads of a warp.
+// kTeam 32 means teams of `width` threads of a warp.
 template <class T, int kTeam, int kUnits, class Body>
 __global__ void __launch_bounds__(kTeam == 32 ? kReduceThreads : kTeam)
     run_row(int64_t rows, int64_t size, int width, RowInput<T> in, Body body) {
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(kTeam == 32 ? kReduceThreads : kTeam)
   }
 }
 
-// Rows of `size` elements that begin at `data` may be written in whole units.
+// Returns true if rows of `size` elements that begin at `data` can be written in whole units.
 template <class T>
 bool whole_units(const T* data, int64_t size) {
   return size % kUnit<T> == 0 && aligned(data);

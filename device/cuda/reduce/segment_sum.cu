@@ -1,6 +1,6 @@
-// Sums by segment. Rows are put in the order of their segments (by a stable sort) and added up in it: pieces of the
-// sorted rows first, then, of the segments that pass from one piece into the next, the pieces' sums. Which additions
-// are made, and in which order, depends on shapes and ids only; there are no atomics.
+// Segment sums. A stable sort orders the rows by segment. A first kernel adds up pieces of the sorted rows; a second
+// one adds the pieces' sums of segments that span several pieces. The order of additions depends on shapes and ids
+// only; there are no atomics.
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <limits>
@@ -12,7 +12,7 @@
 namespace panto::cuda {
 namespace {
 
-// Rows that belong nowhere get the number of segments, and come last.
+// Rows without a valid segment get the key `segments`, so that they come last.
 __global__ void __launch_bounds__(kThreads)
     number_rows(IndexList ids, uint32_t segments, uint32_t* keys, uint32_t* rows, Fault* fault) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The rows in order, in pieces.
+// The sorted rows, in pieces.
 struct Sorted {
   const uint32_t* keys;
   const uint32_t* rows;
@@ -34,12 +34,12 @@ struct Sorted {
   __host__ __device__ uint32_t pieces() const { return (count + piece - 1) / piece; }
   __device__ uint32_t begin(uint32_t p) const { return p * piece; }
   __device__ uint32_t end(uint32_t p) const { return min(count, (p + 1) * piece); }
-  // Whether the segment of a piece's first row has earlier rows, and that of its last row later ones.
+  // True if the segment of the piece's first row has rows before the piece; or that of its last row, rows after it.
   __device__ bool enters(uint32_t p) const { return begin(p) > 0 && keys[begin(p) - 1] == keys[begin(p)]; }
   __device__ bool leaves(uint32_t p) const { return end(p) < count && keys[end(p)] == keys[end(p) - 1]; }
 };
 
-// A block of threads works on some columns of some pieces.
+// The piece and the column of a thread.
 struct Share {
   uint32_t piece;
   int64_t column;
@@ -51,8 +51,8 @@ __device__ Share share_of_thread(int64_t columns) {
           block % column_blocks * blockDim.x + threadIdx.x};
 }
 
-// Segments that lie in one piece are done. Of others, `heads` has the sum of those rows of a piece whose segment began
-// in an earlier one, and `tails` of those whose segment begins here and goes on.
+// Writes the sums of segments within one piece. For the others, `heads` gets a piece's sum for a segment that began in
+// an earlier piece, and `tails` its sum for a segment that begins here and continues.
 template <class T>
 __global__ void __launch_bounds__(kThreads) sum_pieces(const Sorted s, const T* data, T* out, T* heads, T* tails) {
   const auto [p, column] = share_of_thread(s.columns);
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads) sum_pieces(const Sorted s, const T* 
       sum = k::add(sum, values[k]);
     }
   }
-  if (segment >= s.segments) return;  // no row here belongs anywhere
+  if (segment >= s.segments) return;  // no row here has a valid segment
   if (entered) {
     heads[p * s.columns + column] = sum;
   } else if (segment == s.keys[end - 1] && s.leaves(p)) {
@@ -92,16 +92,17 @@ __global__ void __launch_bounds__(kThreads) sum_pieces(const Sorted s, const T* 
   }
 }
 
-// The segments that begin in a piece and go on behind it: its tail and the heads that follow, several at a time.
+// Sums a segment that begins in a piece and continues after it: the piece's tail and the following heads, several at a
+// time.
 template <class T>
 __global__ void __launch_bounds__(kThreads) join_pieces(const Sorted s, const T* heads, const T* tails, T* out) {
   const int64_t column_blocks = (s.columns + blockDim.x - 1) / blockDim.x;
   const auto p = static_cast<uint32_t>(blockIdx.x / column_blocks);
   const int64_t column = blockIdx.x % column_blocks * blockDim.x + threadIdx.x;
   const uint32_t segment = s.keys[s.end(p) - 1];
-  // The whole block leaves, or none of it.
+  // The condition is the same for all threads of the block.
   if (segment >= s.segments || !s.leaves(p) || (segment == s.keys[s.begin(p)] && s.enters(p))) return;
-  uint32_t low = s.end(p), high = s.count;  // keys[low] is of the segment; at `high` is none
+  uint32_t low = s.end(p), high = s.count;  // keys[low] is the segment, keys[high] is not
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
     (s.keys[middle] == segment ? low : high) = middle;
@@ -126,14 +127,14 @@ __global__ void __launch_bounds__(kThreads) join_pieces(const Sorted s, const T*
   if (threadIdx.y == 0 && column < s.columns) out[segment * s.columns + column] = sums[at];
 }
 
-// As many threads along the columns as there is work for, a power of 2.
+// Returns the number of threads along the columns: a power of 2, not more than needed.
 unsigned threads_for(int64_t columns, unsigned most) {
   unsigned threads = 1;
   while (threads < most && threads < columns) threads *= 2;
   return threads;
 }
 
-// Many rows go in long pieces, of which there are enough, few in short ones.
+// Short pieces for few rows; longer ones once there are enough pieces.
 uint32_t piece_size(int64_t rows) {
   uint32_t piece = 16;
   while (piece < 256 && rows / piece > 4096) piece *= 2;
@@ -157,7 +158,7 @@ void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64
   if (rows == 0) return;
   if (out_count == 0) return check_indices(device, ids, std::numeric_limits<int64_t>::min(), segments);
 
-  // Memory that is given back at once is not handed to anybody whose work comes before these kernels.
+  // May be freed before these kernels run. That is safe, as the next user's work comes after them on the stream.
   const auto scratch = [&](DType type, int64_t n) { return allocate_tensor(device, type, Shape{n}); };
   const Tensor numbers = scratch(kUint32, 4 * rows);
   auto* keys = mutable_data<uint32_t>(numbers);

@@ -39,7 +39,7 @@ class Compilation {
     const int known = known_architecture(architecture);
     const bool is_code = known == architecture;
     const std::string target = fmt::format("--gpu-architecture={}_{}", is_code ? "sm" : "compute", known);
-    // As the separate kernels are compiled (device/cuda/meson.build): results are the same bits.
+    // The options of the separate kernels (device/cuda/meson.build), so that results are bit-identical.
     const char* const options[] = {target.c_str(), "--std=c++20", "--fmad=false", "--device-as-default-execution-space",
                                    "--disable-warnings"};
     const nvrtcResult result = nvrtcCompileProgram(program_, std::size(options), options);
@@ -53,7 +53,7 @@ class Compilation {
   }
 
  private:
-  // The newest that NVRTC knows and GPUs of that architecture can run.
+  // Returns the newest architecture that NVRTC knows and that this GPU can run.
   static int known_architecture(int architecture) {
     int count = 0;
     check_nvrtc(nvrtcGetNumSupportedArchs(&count));
@@ -80,14 +80,14 @@ class Compilation {
   nvrtcProgram program_ = nullptr;
 };
 
-// The kernel `name` of that code, on the current device. Null: there is no memory for it.
+// Loads the kernel `name` of the code on the current device. Returns null if there is no memory for it.
 cudaKernel_t loaded(const std::string& code, const char* name) {
   cudaLibrary_t library = nullptr;
   cudaKernel_t kernel = nullptr;
   cudaFuncAttributes attributes{};
   cudaError_t result = cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (result == cudaSuccess) result = cudaLibraryGetKernel(&kernel, library, name);
-  // To be asked for its attributes it has to be on the device, where it would be loaded at its first launch only.
+  // Asking for the attributes loads the kernel now; otherwise it would be loaded at its first launch.
   if (result == cudaSuccess) result = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
   if (result == cudaSuccess) return kernel;
   if (library != nullptr) static_cast<void>(cudaLibraryUnload(library));
@@ -96,7 +96,7 @@ cudaKernel_t loaded(const std::string& code, const char* name) {
   return nullptr;
 }
 
-// The same; where there is no memory, once more without what the device keeps.
+// The same; if there is no memory, releases the device's cached memory and tries again.
 cudaKernel_t load(CudaDevice& device, const std::string& code, const char* name) {
   if (cudaKernel_t kernel = loaded(code, name)) return kernel;
   device.trim();

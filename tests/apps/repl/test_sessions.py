@@ -14,6 +14,7 @@ import unittest
 BUILD = pathlib.Path(os.environ["PANTO_BUILD"])
 PANTO = BUILD / "apps" / "panto"
 HERE = pathlib.Path(__file__).resolve().parent
+SCRIPTS = [*(HERE / "sessions").glob("*.cc"), HERE.parents[2] / "apps" / "repl" / "tour.cc"]
 ENGINES = ("cling", "clang")
 
 
@@ -33,29 +34,28 @@ def steady(text):
 
 
 class Sessions(unittest.TestCase):
-    def check(self, engine, name):
+    def check(self, engine, script):
         if not there(engine):
             self.skipTest(f"{engine} was not built: ./dev repl --engine {engine}")
-        script = HERE / "sessions" / f"{name}.cc"
         with tempfile.TemporaryDirectory() as folder:
             # Both streams in one, in order: errors stand where they happen.
             result = subprocess.run([PANTO, "repl", "--engine", engine, "--keep-going", script], cwd=folder, text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         output = steady(result.stdout.replace(str(script), script.name))
-        expected = HERE / "sessions" / f"{name}.expected"
+        expected = HERE / "sessions" / f"{script.stem}.expected"
         if os.environ.get("PANTO_ACCEPT") == engine:
             expected.write_text(output)
-        own = HERE / "sessions" / f"{name}.{engine}.expected"
+        own = expected.with_suffix(f".{engine}.expected")
         self.assertEqual(output, (own if own.exists() else expected).read_text())
 
 
 built = [engine for engine in ENGINES if there(engine)] or ENGINES
-for number, script in enumerate(sorted((HERE / "sessions").glob("*.cc"))):
+for number, script in enumerate(sorted(SCRIPTS, key=lambda path: path.stem)):
     # One that has words of its own runs where it has them, too.
     alone = [engine for engine in built if script.with_suffix(f".{engine}.expected").exists()]
     for engine in built if os.environ.get("PANTO_SLOW") else {built[number % len(built)], *alone}:
-        def test(self, engine=engine, name=script.stem):
-            self.check(engine, name)
+        def test(self, engine=engine, script=script):
+            self.check(engine, script)
         setattr(Sessions, f"test_{script.stem}_on_{engine}", test)
 
 

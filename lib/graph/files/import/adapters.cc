@@ -394,6 +394,16 @@ constexpr std::array kAdapters{
     update("IsVariableInitialized", "VarIsInitializedOp", 1, Adapter::Kind::kQuestion),
 };
 
+constexpr bool each_op_has_one_adapter() {
+  for (size_t i = 0; i < kAdapters.size(); ++i) {
+    for (size_t k = i + 1; k < kAdapters.size(); ++k) {
+      if (kAdapters[i].op == kAdapters[k].op) return false;
+    }
+  }
+  return true;
+}
+static_assert(each_op_has_one_adapter());
+
 }  // namespace
 
 Tensors AdapterCall::from(size_t first) const {
