@@ -1,4 +1,4 @@
-// What models make of feature columns: one matrix of numbers, or a linear model.
+// Layers on feature columns: one matrix of numbers, or a linear model.
 //
 // As layers, with variables of their own, for eager code and traces:
 //
