@@ -18,7 +18,7 @@
 
 namespace panto::metrics {
 
-// Counts predictions, of any type, that equal the target, of the same shape, element by element.
+// The share of predictions, of any type, that equal the target, of the same shape, element by element.
 class PANTO_EXPORT Accuracy final : public MeanMetricWrapper {
  public:
   Accuracy();

@@ -26,9 +26,8 @@ enum class Average : uint8_t {
 
 struct FBetaOptions {
   Average average = Average::kNone;
-  double beta = 1;  // positive: the weight of recall relative to precision
-  std::optional<double> threshold =
-      std::nullopt;  // in (0, 1]: larger predictions are positive; none: the largest one is
+  double beta = 1;                                 // positive: the weight of recall relative to precision
+  std::optional<double> threshold = std::nullopt;  // in (0, 1]: larger predictions are positive; none: the largest
   std::string name = "";
   DType dtype = kFloat32;
 };
