@@ -74,7 +74,7 @@ class PANTO_EXPORT TopKCategoricalAccuracy final : public MeanMetricWrapper {
 };
 
 // The same for labels [...], int32 or int64. With `from_sorted_ids`, predictions are not scores but classes, of any
-// integer type, most likely first; it tests whether the label is among the first k.
+// type, most likely first; it tests whether the label is among the first k.
 PANTO_EXPORT Tensor sparse_top_k_categorical_accuracy(Arg prediction, Arg labels, int64_t k = 5,
                                                       bool from_sorted_ids = false);
 
