@@ -53,7 +53,7 @@ struct RecordOptions {
 
 struct FixedRecordOptions {
   int64_t header_bytes = 0;  // in front of the first record of each file
-  int64_t footer_bytes = 0;  // behind the last
+  int64_t footer_bytes = 0;  // after the last record
   Compression compression = Compression::kNone;
 };
 

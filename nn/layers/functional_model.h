@@ -63,8 +63,8 @@ template <class L>
 LayerNode operator|(const LayerNode& x, L layer) {
   return apply_layer(x, std::make_shared<const L>(std::move(layer)));
 }
-// Applies any function of several tensors, without variables of its own: merge({a, b}, [](std::span<const Tensor> t) {
-// return where(t[0] > 0, t[0], t[1]); }).
+// Applies any function of several tensors, without variables of its own:
+//   merge({a, b}, [](std::span<const Tensor> t) { return where(t[0] > 0, t[0], t[1]); })
 PANTO_EXPORT LayerNode merge(const std::vector<LayerNode>& nodes, LayerNode::Function function);
 // The same as the functions of tensors (core/merge.h).
 PANTO_EXPORT LayerNode add(const std::vector<LayerNode>& nodes);

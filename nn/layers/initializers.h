@@ -87,7 +87,7 @@ PANTO_EXPORT Initializer lecun_normal(Seed seed = std::nullopt);
 
 // ---- Of given distributions ----------------------------------------------------------------------------------------
 
-// Uniform in [min, max). Throws InvalidArgument, where it is used, unless min < max.
+// Uniform in [min, max). Throws InvalidArgument at use unless min < max.
 PANTO_EXPORT Initializer uniform_initializer(double min = -0.05, double max = 0.05, Seed seed = std::nullopt);
 PANTO_EXPORT Initializer normal_initializer(double mean = 0, double stddev = 0.05, Seed seed = std::nullopt);
 // Without numbers farther than 2 stddev from the mean.

@@ -111,7 +111,7 @@ class PANTO_EXPORT Layer {
   virtual void build(const PartialShape& input) const;  // nothing
   virtual InputSpec input_spec() const;                 // anything
   // The layers and variables that this one consists of; a layer of your own lists them.
-  virtual Parts parts() const;  // what `add` and `add_variable` were given; one that lists others adds Layer::parts()
+  virtual Parts parts() const;  // those given to `add` and `add_variable`; an override adds Layer::parts()
   // The variables that gradients train.
   virtual std::vector<Variable> variables() const;  // of the parts
   // Variables that are not trained but belong to the learned state: running statistics.

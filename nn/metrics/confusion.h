@@ -129,8 +129,8 @@ struct AtOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// The largest value of the first-named rate among thresholds where the second is at least a given number in [0, 1]; 0
-// if there are none. Predictions are clipped to [0, 1].
+// The largest value of the rate named first, among thresholds where the rate named second is at least a given number in
+// [0, 1]; 0 if there are none. Predictions are clipped to [0, 1].
 class PANTO_EXPORT SensitivityAtSpecificity final : public ConfusionMetric {
  public:
   explicit SensitivityAtSpecificity(double specificity);

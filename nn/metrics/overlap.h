@@ -39,10 +39,10 @@ struct IoUOptions {
   DType dtype = kFloat32;
 };
 
-// TP / (TP + FP + FN), averaged over the target classes that occur. Predictions and targets have one shape, apart from
-// the class axis of what is not sparse, and any type; classes out of range do not count. Weights have the targets'
-// shape, or its leading dimensions, and count with their fractions (Keras truncates them to integers unless given
-// another dtype).
+// TP / (TP + FP + FN), averaged over the target classes that occur. Predictions and targets may have any type and have
+// one shape, apart from the class axis of those that are not sparse; classes out of range do not count. Weights have
+// the targets' shape, or its leading dimensions, and count with their fractions (Keras truncates them to integers
+// unless given another dtype).
 class PANTO_EXPORT IoU : public PredictionMetric {
  public:
   // Throw InvalidArgument unless num_classes is positive and the target classes, at least one, are in [0, num_classes).

@@ -1,4 +1,7 @@
 // Layers that normalise each example by itself, or by given statistics: the same in training and otherwise.
+//
+//   Sequential net(Conv2D(3, 32, 3), GroupNorm(32, {.groups = 8}), Lambda(relu, "relu"));
+//   Sequential block(RMSNorm(64), Dense(64, 64));
 #pragma once
 
 #include <string>

@@ -1,4 +1,7 @@
 // The simplest recurrent layer (Elman 1990).
+//
+//   SimpleRnn rnn(16, 32);
+//   Tensor y = rnn(x);                                  // [batch, steps, 16] -> [batch, 32]
 #pragma once
 
 #include <memory>

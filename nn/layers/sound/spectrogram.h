@@ -17,7 +17,7 @@ namespace panto {
 
 struct STFTSpectrogramOptions {
   std::string mode =
-      "log";  // of the magnitude; "magnitude", "psd" (power), "real", "imag", "angle", "stft" (both parts)
+      "log";  // the log magnitude; "magnitude", "psd" (power), "real", "imag", "angle", "stft" (both parts)
   int64_t frame_length = 256;
   int64_t frame_step = 0;             // 0: half of the length
   int64_t fft_length = 0;             // 0: the next power of two

@@ -49,7 +49,7 @@ struct EarlyStoppingOptions {
   double min_delta = 0;              // smaller changes are no improvement
   int64_t patience = 0;              // epochs without improvement that are allowed
   std::string mode = "auto";         // of Monitor
-  std::optional<double> baseline{};  // the first value must be better than this
+  std::optional<double> baseline{};  // improvements reset the patience only if better than this
   bool restore_best_weights = false;
   int64_t start_from_epoch = 0;  // earlier epochs do not count
 };

@@ -82,7 +82,7 @@ struct MuonOptions {
   double momentum = 0.95;  // in [0, 1)
   bool nesterov = true;
   int steps = 5;                         // of the Newton-Schulz iteration; Keras's ns_steps
-  std::optional<double> rms_rate = 0.2;  // makes the step as large as Adam's; none: the iteration's size (Jordan)
+  std::optional<double> rms_rate = 0.2;  // the step's RMS, like Adam's; none: the iteration's (Jordan)
   double weight_decay = 0.004;           // as Keras
   std::vector<Variable> by_adam = {};    // matrices to train by Adam, such as embeddings
   double adam_beta1 = 0.9;               // for these and for variables that are not matrices
