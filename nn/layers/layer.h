@@ -40,10 +40,10 @@
 //     ...
 //
 // Other headers have further layers: attention.h, convolution.h (pools, padding), embedding.h, functional_model.h
-// (layers as a graph), image.h (random changes), normalization.h, recurrent.h, sound/spectrogram.h, and in the folder
-// core: activation_layers.h, dropout.h, einsum_dense.h, lookup.h, losses.h, masking.h, merge.h (functions of several
-// inputs), preprocessing.h, reshaping.h. The folder weights has constraints.h and regularizers.h, for the variables of
-// layers.
+// (layers as a graph), image.h (random changes), normalization.h, recurrent.h, sound/spectrogram.h; in the folder core:
+// activation_layers.h, dropout.h, einsum_dense.h, losses.h, masking.h, merge.h (functions of several inputs),
+// reshaping.h; in the folder preprocessing: lookup.h, preprocessing.h. The folder weights has constraints.h and
+// regularizers.h, for the variables of layers.
 // Thread-safety: calls may run in several threads at once.
 #pragma once
 
