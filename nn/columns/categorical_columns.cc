@@ -31,7 +31,7 @@ void expect_category_type(const std::string& key, DType dtype) {
   }
 }
 
-// A categorical column of one feature: `ids_of` its values.
+// A categorical column of one feature; `ids_of` maps its values to ids.
 class FeatureCategories : public CategoricalColumn {
  public:
   FeatureCategories(std::string key, int64_t buckets, DType dtype)
@@ -57,7 +57,7 @@ class FeatureCategories : public CategoricalColumn {
 
  protected:
   const std::string& key() const { return key_; }
-  // From strings or int64 to int64.
+  // Maps strings or int64 to int64 ids.
   virtual Tensor ids_of(const Tensor& values) const = 0;
 
  private:
@@ -130,7 +130,7 @@ class VocabularyColumn final : public FeatureCategories {
   Vocabulary vocabulary_;
 };
 
-// Lines of a text file, without what ends them ("\n", "\r\n").
+// The lines of a text file without their ends ("\n", "\r\n").
 std::vector<std::string> lines_of(const std::string& path) {
   const std::string text = read_file(path);
   std::vector<std::string> lines;
@@ -161,7 +161,7 @@ class WeightedColumn final : public CategoricalColumn {
     spec.insert_or_assign(weight_key_, VarLenFeature{dtype_});
     return spec;
   }
-  // The weights.
+  // The column's feature is the weights.
   Feature transform(LazyBuilder& builder) const override {
     const Feature feature = builder.get(weight_key_);
     SparseTensor weights = feature.is_sparse() ? feature.sparse() : from_dense(feature.dense());
@@ -192,7 +192,7 @@ class WeightedColumn final : public CategoricalColumn {
   DType dtype_;
 };
 
-// Ids [batch, steps, categories of a step].
+// Ids [batch, steps, categories per step].
 class SequenceCategories final : public CategoricalColumn {
  public:
   explicit SequenceCategories(CategoricalColumnPtr column) : column_(std::move(column)) {}
@@ -249,7 +249,7 @@ CategoricalColumnPtr categorical_column_with_vocabulary_file(std::string key, co
             options.vocabulary_size);
   }
   if (options.vocabulary_size > 0) lines.resize(static_cast<size_t>(options.vocabulary_size));
-  const RecorderPause unheard;  // where a graph is built, the lines are read here and now
+  const RecorderPause unheard;  // the lines are constants also while a graph is built
   Tensor vocabulary = tensor(lines);
   if (options.dtype != kString) vocabulary = string_to_number(vocabulary, {.out_type = kInt64});
   const VocabularyOptions others = {.num_oov_buckets = options.num_oov_buckets, .default_value = options.default_value};

@@ -7,8 +7,8 @@
 //                        indicator_column(where_and_when)});
 //   Tensor x = layer({{"age", ages}, {"keywords", bags_of_words}, {"city", cities}, {"month", months}});
 //
-// A feature that categories are made of is a SparseTensor, or a tensor of strings or integers, of which "" and -1 stand
-// for none. All throw InvalidArgument for arguments out of range.
+// A categorical feature is a SparseTensor, or a dense tensor of strings or integers in which "" and -1 mark missing
+// values. All functions throw InvalidArgument for arguments out of range.
 #pragma once
 
 #include <concepts>
@@ -37,27 +37,27 @@ using NumericColumnPtr = std::shared_ptr<const NumericColumn>;
 using BucketizedColumnPtr = std::shared_ptr<const BucketizedColumn>;
 
 struct NumericColumnOptions {
-  Shape shape = {1};                                        // of an example's numbers
-  std::vector<double> default_value = {};                   // where a record has none: one number, or one for each
-  DType dtype = kFloat32;                                   // of the feature
+  Shape shape = {1};                       // of one example's numbers
+  std::vector<double> default_value = {};  // for records without the feature: one number, or one per element
+  DType dtype = kFloat32;                  // of the feature
   Callable<Tensor(const Tensor&)> normalizer_fn = nullptr;  // of the feature's tensor, before it becomes float32
 };
 PANTO_EXPORT NumericColumnPtr numeric_column(std::string key, const NumericColumnOptions& options = {});
-// Where numbers lie among the boundaries, which ascend: as a dense column one-hot, as a categorical one an id for each
-// number. b boundaries make b + 1 buckets; a boundary belongs to the one above.
+// The bucket of each number between ascending boundaries: one-hot as a dense column, one id per number as a categorical
+// one. b boundaries make b + 1 buckets; a boundary belongs to the bucket above it.
 PANTO_EXPORT BucketizedColumnPtr bucketized_column(NumericColumnPtr source, std::vector<float> boundaries);
 
 // ---- Categories --------------------------------------------------------------------------------------------------
 
-// Strings, or integers as they are written, by their hash (FarmHash's Fingerprint64 modulo the number of buckets).
+// Hashes strings, or integers written as decimal text (FarmHash's Fingerprint64 modulo the number of buckets).
 PANTO_EXPORT CategoricalColumnPtr categorical_column_with_hash_bucket(std::string key, int64_t buckets,
                                                                       DType dtype = kString);
 
 struct VocabularyOptions {
-  int64_t num_oov_buckets = 0;  // for values that are not in the vocabulary, by hash; 0: these have default_value
+  int64_t num_oov_buckets = 0;  // for values outside the vocabulary, chosen by hash; 0: they get default_value
   int64_t default_value = -1;   // an id; -1: none
 };
-// The place in a list.
+// The id of a value is its position in the vocabulary.
 PANTO_EXPORT CategoricalColumnPtr categorical_column_with_vocabulary_list(std::string key,
                                                                           const std::vector<std::string>& vocabulary,
                                                                           const VocabularyOptions& options = {});
@@ -68,7 +68,7 @@ namespace detail {
 PANTO_EXPORT CategoricalColumnPtr column_of_integers(std::string key, const std::vector<int64_t>& vocabulary,
                                                      const VocabularyOptions& options);
 }  // namespace detail
-// A template, so that two literals in braces are strings, and not where a vector of integers begins and ends.
+// A template, so that two string literals in braces are not taken for a vector's begin and end iterators.
 template <std::same_as<std::vector<int64_t>> Integers>
 CategoricalColumnPtr categorical_column_with_vocabulary_list(std::string key, const Integers& vocabulary,
                                                              const VocabularyOptions& options = {}) {
@@ -78,25 +78,25 @@ struct VocabularyFileOptions {
   int64_t vocabulary_size = 0;  // the first lines; 0: all
   int64_t num_oov_buckets = 0;
   int64_t default_value = -1;
-  DType dtype = kString;  // or an integer type, as which lines are read
+  DType dtype = kString;  // or an integer type, as which the lines are parsed
 };
-// The number of the line that says it, from 0. The file is read now. Throws as reading files does.
+// The id of a value is the number of its line, from 0. Reads the file now. Throws as reading files does.
 PANTO_EXPORT CategoricalColumnPtr categorical_column_with_vocabulary_file(std::string key, const std::string& path,
                                                                           const VocabularyFileOptions& options = {});
-// Integers themselves. One that is not in [0, buckets) has `default_value`; without one it is an error.
+// The integers are the ids. An integer outside [0, buckets) gets `default_value`; without a default it is an error.
 PANTO_EXPORT CategoricalColumnPtr categorical_column_with_identity(std::string key, int64_t buckets,
                                                                    std::optional<int64_t> default_value = std::nullopt);
-// The same categories, each of which counts as much as the feature `weight_key` says: floating, with an entry for each
-// of theirs.
+// The same categories, weighted by the feature `weight_key`: floating, with one weight for each entry of the
+// categorical feature.
 PANTO_EXPORT CategoricalColumnPtr weighted_categorical_column(CategoricalColumnPtr column, std::string weight_key,
                                                               DType dtype = kFloat32);
 
-// What is crossed: a feature by its name, or a categorical column (one that is not hashed: cross its name).
+// One input of a cross: a feature's key, or a categorical column (not a hashed one: cross its key instead).
 using CrossKey = std::variant<std::string, CategoricalColumnPtr>;
 struct CrossedColumnOptions {
   std::optional<int64_t> hash_key = std::nullopt;
 };
-// A category for each combination of theirs, by hash: TensorFlow's SparseCross.
+// One category for each combination of the inputs' values, by hash: TensorFlow's SparseCross.
 PANTO_EXPORT CategoricalColumnPtr crossed_column(const std::vector<CrossKey>& keys, int64_t hash_bucket_size,
                                                  const CrossedColumnOptions& options = {});
 
@@ -107,31 +107,33 @@ class IndicatorColumn;
 using EmbeddingColumnPtr = std::shared_ptr<const EmbeddingColumn>;
 using IndicatorColumnPtr = std::shared_ptr<const IndicatorColumn>;
 
-// How often each category occurs, or what its weights add up to: [batch, buckets].
+// Counts each category, or adds up its weights: [batch, buckets].
 PANTO_EXPORT IndicatorColumnPtr indicator_column(CategoricalColumnPtr column);
 
 struct EmbeddingColumnOptions {
   Combiner combiner = Combiner::kMean;
-  Initializer initializer = nullptr;   // normal, cut at twice its deviation, which is 1 / sqrt(dimension)
-  std::string ckpt_to_load_from = {};  // what load_variables takes: the first values, by the name tensor_name_in_ckpt
+  Initializer initializer =
+      nullptr;  // none: normal, truncated at 2 standard deviations, with stddev 1 / sqrt(dimension)
+  std::string ckpt_to_load_from = {};  // as of load_variables: first values come from tensor_name_in_ckpt there
   std::string tensor_name_in_ckpt = {};
   std::optional<double> max_norm = std::nullopt;
   bool trainable = true;
 };
-// Rows of a table [buckets, dimension], combined: variable "COLUMN_embedding/embedding_weights".
+// The rows of a table [buckets, dimension] for an example's categories, combined. Variable:
+// "COLUMN_embedding/embedding_weights".
 PANTO_EXPORT EmbeddingColumnPtr embedding_column(CategoricalColumnPtr column, int64_t dimension,
                                                  const EmbeddingColumnOptions& options = {});
 
 struct SharedEmbeddingOptions {
   Combiner combiner = Combiner::kMean;
   Initializer initializer = nullptr;
-  std::string shared_embedding_collection_name = {};  // the columns' names in order, "_shared_embedding" behind them
+  std::string shared_embedding_collection_name = {};  // "": the columns' names in order, then "_shared_embedding"
   std::string ckpt_to_load_from = {};
   std::string tensor_name_in_ckpt = {};
   std::optional<double> max_norm = std::nullopt;
   bool trainable = true;
 };
-// The same of several columns that share a table. They have the same number of buckets.
+// Embedding columns that share one table. All must have the same number of buckets.
 PANTO_EXPORT std::vector<EmbeddingColumnPtr> shared_embedding_columns(const std::vector<CategoricalColumnPtr>& columns,
                                                                       int64_t dimension,
                                                                       const SharedEmbeddingOptions& options = {});
@@ -139,14 +141,14 @@ PANTO_EXPORT std::vector<EmbeddingColumnPtr> shared_embedding_columns(const std:
 // ---- Sequences -----------------------------------------------------------------------------------------------------
 
 struct SequenceNumericOptions {
-  Shape shape = {1};         // of a step's numbers
-  double default_value = 0;  // behind an example's last one
+  Shape shape = {1};         // of one step's numbers
+  double default_value = 0;  // fills the steps after an example's last one
   DType dtype = kFloat32;
   Callable<Tensor(const Tensor&)> normalizer_fn = nullptr;
 };
-// Of a SparseTensor [batch, numbers] or [batch, steps, ...].
+// The feature is a SparseTensor [batch, numbers] or [batch, steps, ...].
 PANTO_EXPORT SequenceColumnPtr sequence_numeric_column(std::string key, const SequenceNumericOptions& options = {});
-// Categories of steps: for embedding_column and indicator_column, which are columns of sequences then.
+// Categories for each step. embedding_column and indicator_column of such a column are sequence columns.
 PANTO_EXPORT CategoricalColumnPtr sequence_categorical_column_with_hash_bucket(std::string key, int64_t buckets,
                                                                                DType dtype = kString);
 PANTO_EXPORT CategoricalColumnPtr sequence_categorical_column_with_identity(
@@ -156,7 +158,7 @@ PANTO_EXPORT CategoricalColumnPtr sequence_categorical_column_with_vocabulary_li
 PANTO_EXPORT CategoricalColumnPtr sequence_categorical_column_with_vocabulary_file(
     std::string key, const std::string& path, const VocabularyFileOptions& options = {});
 
-// ---- Their classes, for what is only to be known of one ------------------------------------------------------------
+// ---- The classes, for code that needs a member of one column kind ---------------------------------------------------
 
 class PANTO_EXPORT NumericColumn final : public DenseColumn {
  public:
@@ -208,7 +210,7 @@ class PANTO_EXPORT IndicatorColumn final : public DenseColumn, public SequenceDe
 
 class PANTO_EXPORT EmbeddingColumn final : public DenseColumn, public SequenceDenseColumn {
  public:
-  // `shared_as`: the name of a table of several columns; empty: its own.
+  // `shared_as`: the name of a table shared by several columns; empty: the column has its own table.
   EmbeddingColumn(CategoricalColumnPtr column, int64_t dimension, const EmbeddingColumnOptions& options,
                   std::string shared_as = {});
   std::string name() const override;

@@ -58,7 +58,7 @@ class CrossedColumn final : public CategoricalColumn {
   }
 
  private:
-  // Those of crossed columns in their places.
+  // The keys, with inner crossed columns replaced by their keys.
   std::vector<CrossKey> leaves() const {
     std::vector<CrossKey> all;
     for (const CrossKey& key : keys_) {

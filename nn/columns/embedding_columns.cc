@@ -26,7 +26,7 @@ void expect_sequence(const CategoricalColumn& column, bool sequence, const std::
           column.name());
 }
 
-// What a file has by that name. It is looked at when the variable is made.
+// Reads the tensor of that name from a file, when the variable is made.
 Initializer from_file(const std::string& path, const std::string& name) {
   return [path, name](const Shape& shape, DType dtype) {
     const std::optional<Tensor> value = value_in_file(path, name);
@@ -53,7 +53,7 @@ Feature IndicatorColumn::transform(LazyBuilder& builder) const {
   if (!pair.weights) {
     return sum(one_hot(to_dense(pair.ids, int64_t{-1}), buckets, 1.f, 0.f), {-2});
   }
-  // What lies outside of the buckets counts nothing.
+  // Drop ids outside of the buckets: they count nothing.
   const Tensor keep = logical_and(greater_equal(pair.ids.values, int64_t{0}), less(pair.ids.values, buckets));
   const SparseTensor ids = sparse_retain(pair.ids, keep);
   const Tensor weights = sparse_retain(*pair.weights, keep).values;

@@ -79,7 +79,7 @@ std::string scope_name(const std::string& name) {
   for (char& c : clean) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '.' && c != '-') c = '_';
   }
-  // A scope's name does not begin with these.
+  // A scope's name may not begin with the other characters.
   if (!clean.empty() && std::isalnum(static_cast<unsigned char>(clean[0])) == 0) clean[0] = 'x';
   return clean;
 }

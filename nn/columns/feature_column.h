@@ -1,5 +1,5 @@
-// Feature columns: how named raw values become what a model computes with. What columns are made of stands here, for
-// whoever writes one; panto/nn/columns/columns.h makes those that there are.
+// Feature columns: they turn named raw values into the numbers that a model computes with. This header has the base
+// classes, for writing a column of your own; panto/nn/columns/columns.h makes the built-in columns.
 //
 //   struct Squared : DenseColumn {
 //     std::string key;
@@ -10,8 +10,8 @@
 //     ExampleSpec parse_spec() const override { return {{key, FixedLenFeature{{1}, kFloat32}}}; }
 //   };
 //
-// As TensorFlow's, whose numbers they give. Columns do not change; they may be used by several threads at once. A
-// builder and a state belong to one thread.
+// Columns follow TensorFlow's and give the same numbers. They are immutable and may be used by several threads at once.
+// A builder and a state belong to one thread.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@
 
 namespace panto {
 
-// What is known of a batch's examples by one name: a tensor [batch, ...], one whose elements may be missing, or one
-// whose rows differ in length, which columns take as a sparse one.
+// The values of one named feature for a batch of examples: a dense tensor [batch, ...], a sparse tensor if elements may
+// be missing, or a ragged one if rows differ in length (columns read it as a sparse one).
 class PANTO_EXPORT Feature {
  public:
   Feature() = default;
@@ -43,7 +43,7 @@ class PANTO_EXPORT Feature {
   Feature(RaggedTensor ragged) : value_(std::move(ragged)) {}  // NOLINT(google-explicit-constructor)
   bool is_sparse() const { return std::holds_alternative<SparseTensor>(value_); }
   bool is_ragged() const { return std::holds_alternative<RaggedTensor>(value_); }
-  // Throw InvalidArgument for one of another kind.
+  // Throw InvalidArgument if the feature is of another kind.
   const Tensor& dense() const;
   const SparseTensor& sparse() const;
   const RaggedTensor& ragged() const;
@@ -53,7 +53,7 @@ class PANTO_EXPORT Feature {
 };
 using Features = std::map<std::string, Feature, std::less<>>;
 
-// How a feature stands in an Example record: so many values, or any number of them.
+// How an Example record stores a feature: FixedLenFeature has a fixed number of values, VarLenFeature any number.
 struct FixedLenFeature {
   Shape shape;
   DType dtype = kFloat32;
@@ -62,25 +62,26 @@ struct FixedLenFeature {
 struct VarLenFeature {
   DType dtype = kString;
 };
-// So many values for each step, of which there may be any number.
+// A fixed number of values for each step; the number of steps varies.
 struct FixedLenSequenceFeature {
   Shape shape;
   DType dtype = kFloat32;
   bool allow_missing = false;
-  Tensor default_value = {};  // one element, behind the last step; undefined: 0 or ""
+  Tensor default_value = {};  // one element that fills the steps after the last; undefined: 0 or ""
 };
 struct RaggedFeature {
   DType dtype = kString;
   DType row_splits_dtype = kInt32;
 };
-// Values and where they stand, as features of their own: `value_key`'s values at the places that the int64 features
-// `index_keys` say, in a tensor of `size` for each example, a size for each index. Of examples, not of lists.
+// A sparse tensor stored as several features: the values of `value_key` at the positions that the int64 features
+// `index_keys` give, in a tensor of shape `size` for each example (one size per index key). For Examples only, not for
+// the lists of SequenceExamples.
 struct SparseFeature {
   std::vector<std::string> index_keys;
   std::string value_key;
   DType dtype = kFloat32;
   std::vector<int64_t> size;
-  bool already_sorted = false;  // places ascend in each record
+  bool already_sorted = false;  // positions ascend in each record
 };
 using ExampleFeature =
     std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature>;
@@ -93,13 +94,13 @@ class PANTO_EXPORT FeatureColumn {
  public:
   virtual ~FeatureColumn();
   virtual std::string name() const = 0;
-  // What the column makes of the features. LazyBuilder calls it once.
+  // Computes the column's value from the features. LazyBuilder calls it once.
   virtual Feature transform(LazyBuilder& builder) const = 0;
-  // The raw features that it needs.
+  // The raw features that the column needs.
   virtual ExampleSpec parse_spec() const = 0;
 };
 
-// One that gives numbers: [batch, *variable_shape()].
+// A column of numbers: [batch, *variable_shape()].
 class PANTO_EXPORT DenseColumn : public virtual FeatureColumn {
  public:
   virtual Shape variable_shape() const = 0;
@@ -108,42 +109,42 @@ class PANTO_EXPORT DenseColumn : public virtual FeatureColumn {
   virtual void create_state(StateManager& state) const;  // none
 };
 
-// Ids, and what each of them counts: both of one shape [batch, ...] and with the same entries.
+// Category ids and their weights: both of one shape [batch, ...] and with the same entries.
 struct IdWeightPair {
   SparseTensor ids;                                    // int64
-  std::optional<SparseTensor> weights = std::nullopt;  // 1 without
+  std::optional<SparseTensor> weights = std::nullopt;  // none: every weight is 1
 };
 
-// One that gives numbers of categories.
+// A column of category ids.
 class PANTO_EXPORT CategoricalColumn : public virtual FeatureColumn {
  public:
-  // Ids are below this.
+  // Ids are below num_buckets().
   virtual int64_t num_buckets() const = 0;
   virtual IdWeightPair id_weight_pair(LazyBuilder& builder) const = 0;
   // Whether examples are sequences of ids: [batch, steps, ...].
   virtual bool is_sequence() const { return false; }
 };
 
-// Numbers for each step, and how many steps each example has.
+// Numbers for each step, and the number of steps of each example.
 struct SequenceTensor {
-  Tensor values;   // [batch, steps, ...]: zeros behind an example's last step
+  Tensor values;   // [batch, steps, ...]: zeros after an example's last step
   Tensor lengths;  // int64 [batch]
 };
 
-// One that gives numbers of steps.
+// A column of numbers for each step.
 class PANTO_EXPORT SequenceDenseColumn : public virtual FeatureColumn {
  public:
-  virtual Shape step_shape() const = 0;  // of a step's numbers
+  virtual Shape step_shape() const = 0;  // of one step's numbers
   virtual SequenceTensor sequence_tensor(LazyBuilder& builder, StateManager& state) const = 0;
   virtual void create_sequence_state(StateManager& state) const;  // none
 };
 
-// shared_ptr, since columns are made of columns.
+// shared_ptr, since columns refer to other columns.
 using DenseColumnPtr = std::shared_ptr<const DenseColumn>;
 using CategoricalColumnPtr = std::shared_ptr<const CategoricalColumn>;
 using SequenceColumnPtr = std::shared_ptr<const SequenceDenseColumn>;
 
-// Features as columns see them: each is transformed once, however many columns are made of it.
+// The features that columns read. Each column is transformed once, however many other columns use it.
 //
 //   LazyBuilder builder({{"age", tensor({17.f, 30.f})}});
 //   Tensor ages = builder.get("age").dense();                 // [2, 1]
@@ -151,8 +152,8 @@ using SequenceColumnPtr = std::shared_ptr<const SequenceDenseColumn>;
 class PANTO_EXPORT LazyBuilder {
  public:
   explicit LazyBuilder(Features features) : features_(std::move(features)) {}
-  // A raw feature; of a vector [batch] as [batch, 1]. Throws NotFound, and InvalidArgument for a scalar or a tensor of
-  // unknown rank.
+  // Returns a raw feature; a vector [batch] becomes [batch, 1]. Throws NotFound if it is missing, InvalidArgument for a
+  // scalar or a tensor of unknown rank.
   Feature get(std::string_view key);
   Feature get(const FeatureColumn& column);
 
@@ -162,18 +163,18 @@ class PANTO_EXPORT LazyBuilder {
   std::map<const FeatureColumn*, Feature> transformed_;
 };
 
-// Where columns have their variables.
+// Creates and keeps the variables of columns.
 class PANTO_EXPORT StateManager {
  public:
   virtual ~StateManager();
-  // The variable `name` of whoever is called `owner`, made when it is asked for the first time.
+  // Returns the variable `name` of the column `owner`, creating it at the first request.
   virtual PartitionedVariable get_variable(const std::string& owner, const std::string& name, const Shape& shape,
                                            const GetVariableOptions& options) = 0;
 };
 
-// Ids as a column's input is understood: of a tensor the elements that are neither "" nor -1.
+// Converts a column's input to sparse ids: from a dense tensor it takes the elements other than "" and -1.
 PANTO_EXPORT SparseTensor to_sparse_input(const Feature& feature);
-// The name, with "_" for characters that a scope's name may not have.
+// The name with "_" in place of characters that a scope's name may not have.
 PANTO_EXPORT std::string scope_name(const std::string& name);
 
 }  // namespace panto

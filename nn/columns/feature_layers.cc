@@ -20,7 +20,7 @@
 namespace panto {
 namespace {
 
-// In the order of their names.
+// Sorts columns by name.
 template <class Column>
 std::vector<std::shared_ptr<const Column>> in_order(std::vector<std::shared_ptr<const Column>> columns) {
   if (columns.empty()) invalid("columns: expected at least one, got none");
@@ -34,7 +34,7 @@ std::vector<std::shared_ptr<const Column>> in_order(std::vector<std::shared_ptr<
   return columns;
 }
 
-// Variables of a layer, which are made with it.
+// Makes and keeps the variables of a layer.
 class OwnState final : public StateManager {
  public:
   explicit OwnState(std::string layer) : layer_(std::move(layer)) {}
@@ -57,7 +57,7 @@ class OwnState final : public StateManager {
   std::vector<Variable> trained_, kept_;
 };
 
-// Variables of the open VariableScope.
+// Takes variables from the open VariableScope.
 class ScopeState final : public StateManager {
  public:
   explicit ScopeState(bool trainable) : trainable_(trainable) {}
@@ -83,7 +83,7 @@ Tensor reshape_rows(const Tensor& x, int64_t numbers) {
   return reshape(x, concat({shape(x)(Slice(0, 1)), cast(tensor({numbers}), kInt32)}, 0));
 }
 
-// The columns' parts, which have as many examples each.
+// Collects the columns' parts, and checks that all have the same number of examples.
 class ColumnParts {
  public:
   void add(const std::string& column, Tensor part) {
@@ -107,7 +107,7 @@ class ColumnParts {
   std::vector<Tensor> parts_;
 };
 
-// `of_column()`, whose errors name the column.
+// Calls `of_column()`; its errors name the column.
 template <class F>
 auto named_in_errors(const FeatureColumn& column, const F& of_column) {
   return with_context([&] { return fmt::format("column '{}'", column.name()); }, of_column);
@@ -138,7 +138,8 @@ PartitionedVariable linear_weights(const FeatureColumn& column, int64_t units, S
   return state.get_variable(scope_name(column.name()), "weights", {weights_of(column), units}, kZeros);
 }
 
-// Categories have a row each; of a column that is both, they are taken.
+// The column's part of a linear model. A categorical column has one row of weights per category; a column that is both
+// kinds counts as categorical.
 Tensor weighted_sum(const FeatureColumn& column, int64_t units, Combiner combiner, LazyBuilder& builder,
                     StateManager& state) {
   const PartitionedVariable weights = linear_weights(column, units, state);
@@ -173,7 +174,7 @@ void expect_units(int64_t units) {
   if (units < 1) invalid("units: expected at least 1, got {}", units);
 }
 
-// A scope for the variables of a function that is called once in a graph.
+// The scope for the variables of a function that is called once in a graph.
 VariableScopeOptions scope_options(const char* function, const std::string& scope) {
   if (!scope.empty()) return {.reuse = Reuse::kAuto};
   if (!in_graph_scope()) {
@@ -186,7 +187,7 @@ VariableScopeOptions scope_options(const char* function, const std::string& scop
   return {.unique = true};
 }
 
-// Notes the variables that were used since the last time.
+// Records for each column the variables used since the last call.
 auto notes(ScopeState& state, std::map<std::string, std::vector<Variable>>* cols_to_vars) {
   return [&state, cols_to_vars](const std::string& column) {
     std::vector<Variable> used = state.take_used();
@@ -198,7 +199,7 @@ constexpr auto kNoNotes = [](const std::string&) {};
 
 }  // namespace
 
-// ---- What records hold ---------------------------------------------------------------------------------------------
+// ---- Parse specs ----------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,4 @@
-// What models make of feature columns: one matrix of numbers, or a linear model.
+// Layers on feature columns: one matrix of numbers, or a linear model.
 //
 // As layers, with variables of their own, for eager code and traces:
 //
@@ -29,20 +29,20 @@ namespace panto {
 
 using FeatureColumnPtr = std::shared_ptr<const FeatureColumn>;
 
-// What Example records must hold for these columns. Throws InvalidArgument where two of them need one feature in
-// different forms.
+// The features that Example records must have for these columns. Throws InvalidArgument if two columns need one feature
+// in different forms.
 PANTO_EXPORT ExampleSpec make_parse_example_spec(const std::vector<FeatureColumnPtr>& columns);
 
-// [batch, numbers of all columns]. Throws InvalidArgument where there is no column, or a name twice; and, called with
-// features, what transforming them throws, with the column's name.
+// Joins dense columns: [batch, numbers of all columns]. Throws InvalidArgument for no columns, or two of one name; a
+// call also throws the errors of transforming its features, with the column's name.
 class PANTO_EXPORT DenseFeatures {
  public:
   explicit DenseFeatures(std::vector<DenseColumnPtr> columns, const std::string& name = "dense_features");
   Tensor operator()(const Features& features, std::source_location where = std::source_location::current()) const;
-  // Numbers of an example.
+  // The number of numbers per example.
   int64_t size() const;
   std::vector<Variable> variables() const;
-  // The rest of them: those that are not trained.
+  // The variables that are not trained.
   std::vector<Variable> state() const;
 
  private:
@@ -50,8 +50,8 @@ class PANTO_EXPORT DenseFeatures {
   SharedImpl<Impl> impl_;
 };
 
-// Numbers of steps, [batch, steps, numbers of all columns], and how many each example has. Throws InvalidArgument, when
-// the numbers are joined, where columns have different numbers of steps, altogether or of an example.
+// Joins columns of steps: [batch, steps, numbers of all columns], and the number of steps of each example. A call
+// throws InvalidArgument if columns differ in the number of steps, in all or of an example.
 class PANTO_EXPORT SequenceFeatures {
  public:
   explicit SequenceFeatures(std::vector<SequenceColumnPtr> columns, const std::string& name = "sequence_features");
@@ -70,7 +70,7 @@ struct LinearModelOptions {
   bool trainable = true;
 };
 
-// The sum over the columns of their numbers times weights, which start at zero, and a bias: [batch, units].
+// A linear model: the sum of all columns' numbers times weights, which start at zero, and a bias: [batch, units].
 class PANTO_EXPORT LinearFeatures {
  public:
   explicit LinearFeatures(std::vector<FeatureColumnPtr> columns, const LinearModelOptions& options = {},
@@ -84,13 +84,13 @@ class PANTO_EXPORT LinearFeatures {
 };
 
 struct InputLayerOptions {
-  std::string scope = {};  // of the variables; empty: "input_layer", or with a number where that is used
+  std::string scope = {};  // of the variables; empty: "input_layer", with a number if that is taken
   bool trainable = true;
-  // If given: the variables of each column, by its name, that the call has made or used.
+  // If given: receives, by column name, the variables that the call has made or used.
   std::map<std::string, std::vector<Variable>>* cols_to_vars = nullptr;
 };
-// Throw as DenseFeatures, and FailedPrecondition outside of a graph without a scope's name: it would make new variables
-// at every call.
+// Throw as DenseFeatures; also FailedPrecondition outside of a graph if no scope is named, since every call would make
+// new variables.
 PANTO_EXPORT Tensor input_layer(const Features& features, const std::vector<DenseColumnPtr>& columns,
                                 const InputLayerOptions& options = {},
                                 std::source_location where = std::source_location::current());

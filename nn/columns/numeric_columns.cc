@@ -21,7 +21,7 @@ void expect_shape_of_numbers(const std::string& key, const Shape& shape) {
   }
 }
 
-// [batch, elements]: each row flat.
+// Flattens each row: [batch, elements].
 Tensor rows_of(const Tensor& x) { return reshape(x, concat({shape(x)(Slice(0, 1)), tensor({-1})}, 0)); }
 
 }  // namespace
@@ -52,7 +52,7 @@ Feature NumericColumn::transform(LazyBuilder& builder) const {
 ExampleSpec NumericColumn::parse_spec() const {
   Tensor missing;
   if (!options_.default_value.empty()) {
-    const RecorderPause unheard;  // a value also where a graph is built
+    const RecorderPause unheard;  // a constant also while a graph is built
     const Tensor given = cast(tensor(options_.default_value), options_.dtype);
     missing = options_.default_value.size() == 1 ? broadcast_to(reshape(given, {}), options_.shape)
                                                  : reshape(given, options_.shape);
@@ -81,7 +81,7 @@ BucketizedColumn::BucketizedColumn(NumericColumnPtr source, std::vector<float> b
     invalid("source '{}': expected a shape of at most one dimension, got {}", source_->name(),
             source_->variable_shape().to_string());
   }
-  num_buckets();  // fits
+  num_buckets();  // throws if the number is too large
 }
 
 Feature BucketizedColumn::transform(LazyBuilder& builder) const {
@@ -107,7 +107,7 @@ int64_t BucketizedColumn::num_buckets() const {
   return all;
 }
 
-// Of number j of an example, bucket b is id j * (buckets each) + b.
+// The id of bucket b for an example's number j is j * (buckets per number) + b.
 IdWeightPair BucketizedColumn::id_weight_pair(LazyBuilder& builder) const {
   const Tensor buckets = cast(rows_of(builder.get(*this).dense()), kInt64);
   const Tensor dims = shape(buckets, {.out_type = kInt64});
@@ -120,7 +120,7 @@ BucketizedColumnPtr bucketized_column(NumericColumnPtr source, std::vector<float
   return std::make_shared<BucketizedColumn>(std::move(source), std::move(boundaries));
 }
 
-// ---- Numbers of steps ----------------------------------------------------------------------------------------------
+// ---- Sequences of numbers -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -151,7 +151,7 @@ class SequenceNumericColumn final : public SequenceDenseColumn {
     std::vector<int64_t> steps = {-1};
     steps.insert(steps.end(), options_.shape.dims().begin(), options_.shape.dims().end());
     const Tensor dims = concat({shape(dense)(Slice(0, 1)), cast(tensor(steps), kInt32)}, 0);
-    // Of [batch, numbers] those of a step are one behind the other.
+    // In a feature [batch, numbers] the numbers of all steps follow one another.
     const bool flat = sparse.dense_shape.partial_shape().dim(0) == 2;
     return {reshape(dense, dims), sequence_lengths(sparse, flat ? options_.shape.numel() : 1)};
   }

@@ -24,7 +24,7 @@ void expect_type(const std::string& key, DType dtype) {
   invalid("feature '{}': expected float32, int64 or string, got {}", key, dtype_name(dtype));
 }
 
-// One element: 0 or "".
+// The default element: 0 or "".
 Tensor nothing_of(DType dtype) {
   switch (dtype) {
     case kFloat32: return tensor(0.0f);
@@ -33,7 +33,7 @@ Tensor nothing_of(DType dtype) {
   }
 }
 
-// What stands for a feature that is missing, in this shape; without elements where nothing does.
+// The default of a missing feature, in this shape; a tensor without elements if the feature is required.
 Tensor standard_of(const std::string& key, const Tensor& given, DType dtype, const Shape& shape) {
   if (!given.defined()) return allocate_tensor(cpu_device(), dtype, Shape{0});
   if (given.dtype() != dtype || given.partial_shape().numel() != shape.numel()) {
@@ -43,14 +43,14 @@ Tensor standard_of(const std::string& key, const Tensor& given, DType dtype, con
   return given.partial_shape() == shape ? given : reshape(given, shape);
 }
 
-// A spec as the ops take it.
+// The spec in the form that the ops take.
 struct Form {
   std::vector<std::string> sparse, dense, ragged;
   std::vector<DType> sparse_types, dense_types, ragged_types, split_types;
   std::vector<PartialShape> shapes;
   std::vector<Tensor> defaults;
   std::vector<uint8_t> may_miss;
-  std::vector<bool> shown;  // of sparse ones: whether the spec names it
+  std::vector<bool> shown;  // per sparse feature: whether the spec names it
   std::vector<std::pair<std::string, SparseFeature>> placed;
 
   void add_dense(const std::string& key, DType dtype, PartialShape shape) {
@@ -63,7 +63,7 @@ struct Form {
     sparse_types.push_back(f.dtype);
     shown.push_back(true);
   }
-  // A part of a SparseFeature, which another one, or a VarLenFeature, may want too.
+  // Adds a part of a SparseFeature, which another one, or a VarLenFeature, may share.
   void add_hidden(const std::string& key, DType dtype) {
     const size_t at = place_of(key);
     if (at == sparse.size()) {
@@ -178,7 +178,7 @@ void put_sparse(Features& features, const Form& form, const std::vector<Tensor>&
   }
   for (const auto& [key, f] : form.placed) {
     const size_t value = form.place_of(f.value_key);
-    // Which example each value is of, where there are several, then its places.
+    // Columns of indices: the example of each value, if there are several examples, then its positions.
     const int64_t rank = indices[value].partial_shape().dim(1);
     std::vector<Tensor> places, sizes;
     if (rank == 2) {

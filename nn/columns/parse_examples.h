@@ -22,27 +22,27 @@
 namespace panto {
 
 struct ParseExampleOptions {
-  Tensor names = {};  // string [batch]: of the records, for messages
+  Tensor names = {};  // string [batch]: names of the records, for messages
 };
 
-// `serialized`: the bytes of Examples, string [batch], or of one, a scalar, whose features have no batch. Throws
-// InvalidArgument for a spec that cannot be (types other than float32, int64 and string, a default of another type or
-// shape, a FixedLenSequenceFeature that may not be missing) and for records that are none, lack a feature without a
-// default, or have one of another type or size.
+// `serialized`: the bytes of Examples, string [batch]; or of one Example, a scalar, whose features have no batch
+// dimension. Throws InvalidArgument for an invalid spec (a type other than float32, int64 and string; a default of
+// another type or shape; a FixedLenSequenceFeature without allow_missing) and for a record that is no Example, lacks a
+// feature without a default, or has a feature of another type or size.
 PANTO_EXPORT Features parse_example(const Arg& serialized, const ExampleSpec& spec,
                                     const ParseExampleOptions& options = {},
                                     std::source_location where = std::source_location::current());
-// Of one record; throws InvalidArgument too for another rank.
+// Of one record, a scalar; also throws InvalidArgument for another rank.
 PANTO_EXPORT Features parse_single_example(const Arg& serialized, const ExampleSpec& spec,
                                            std::source_location where = std::source_location::current());
 
 struct SequenceFeaturesParsed {
   Features context;
   Features lists;                                      // [batch, steps, ...]
-  std::map<std::string, Tensor, std::less<>> lengths;  // of dense ones: int64 [batch], how many steps there are
+  std::map<std::string, Tensor, std::less<>> lengths;  // of dense lists: int64 [batch], the numbers of steps
 };
-// Of SequenceExamples. Lists are as FixedLenSequenceFeature (which may be missing where it says so), VarLenFeature and
-// RaggedFeature say; the context as of parse_example, without FixedLenSequenceFeature. Throws as parse_example.
+// Of SequenceExamples. `lists` may have FixedLenSequenceFeature (optional if it says so), VarLenFeature and
+// RaggedFeature; `context` takes what parse_example takes, except FixedLenSequenceFeature. Throws as parse_example.
 PANTO_EXPORT SequenceFeaturesParsed parse_sequence_example(
     const Arg& serialized, const ExampleSpec& context, const ExampleSpec& lists,
     const ParseExampleOptions& options = {}, std::source_location where = std::source_location::current());

@@ -1,4 +1,4 @@
-// What columns share. Internal.
+// Helpers shared by the columns. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,12 @@
 
 namespace panto {
 
-// x, once `condition`, a bool scalar, is found to be true; else InvalidArgument with `message` and x.
+// Returns x after checking that `condition`, a bool scalar, is true; otherwise throws InvalidArgument with `message`
+// and x.
 Tensor asserted(const Tensor& x, const Tensor& condition, const std::string& message);
 
-// int64 [batch]: how many steps each example has, of which each is `numbers_each` places along the second dimension.
+// int64 [batch]: the number of steps of each example; one step takes `numbers_each` positions along the second
+// dimension.
 Tensor sequence_lengths(const SparseTensor& sparse, int64_t numbers_each);
 
 }  // namespace panto

@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kSide = 32, kPlane = kSide * kSide, kChannels = 3, kImage = kPlane * kChannels;
 
 struct Form {
-  int64_t labels;  // bytes before an image
-  int64_t at;      // which of them is the label
+  int64_t labels;  // bytes of labels before an image
+  int64_t at;      // index of the label's byte
   int classes;
 };
 constexpr Form form_of(CifarKind kind) {

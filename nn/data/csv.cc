@@ -12,8 +12,8 @@
 namespace panto {
 namespace {
 
-// What empty fields of each column stand for. Throws InvalidArgument for columns that are not there and for text that
-// is no value of the type.
+// The text that empty fields of each column stand for. Throws InvalidArgument for columns that do not exist and for
+// text that is not a value of the type.
 std::vector<std::optional<std::string>> defaults_of(const CsvOptions& options, const std::vector<std::string>& names,
                                                     size_t label) {
   std::vector<std::optional<std::string>> defaults(names.size());
@@ -28,7 +28,7 @@ std::vector<std::optional<std::string>> defaults_of(const CsvOptions& options, c
   return defaults;
 }
 
-// Numbers of the classes in the place of their names, which are put in order.
+// Sorts the class names, and replaces the labels by class numbers.
 void number_classes(CsvTable& table) {
   const std::vector<std::string> labels = table.labels.to_vector<std::string>();
   table.classes = labels;
@@ -42,7 +42,7 @@ void number_classes(CsvTable& table) {
   table.labels = numbers;
 }
 
-// `where`: the context of faults.
+// `where`: the context of error messages.
 CsvTable parse_table(std::string_view text, const CsvOptions& options, const std::string& where) {
   csv::check_separator(options.separator);
   if (options.classes && options.label.empty())

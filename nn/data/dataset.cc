@@ -26,7 +26,7 @@ std::string state_of(uint64_t number, data::Source& source) {
   return to.finish();
 }
 
-// Of a pass that is about to begin.
+// The state at the start of a pass.
 std::string state_before(const data::Stage& stage, uint64_t number) { return state_of(number, *stage.start(number)); }
 
 }  // namespace
@@ -35,14 +35,14 @@ class Dataset::Iterator::Pass {
  public:
   Pass(data::StagePtr stage, uint64_t number)
       : stage_(std::move(stage)), number_(number), source_(stage_->start(number)) {}
-  // Where a state says. Throws as data::StateReader.
+  // Continues at a saved state. Throws as data::StateReader.
   Pass(data::StagePtr stage, data::StateReader& state) : Pass(std::move(stage), state.number()) {
     source_->restore(state);
     state.finish();
   }
 
   uint64_t number() const { return number_; }
-  // False at the end. Where it throws, the pass is over.
+  // Returns false at the end. After it throws, the pass is over.
   bool next(Element& element);
   std::string state();
 
@@ -50,7 +50,7 @@ class Dataset::Iterator::Pass {
   data::StagePtr stage_;  // outlives the source
   uint64_t number_;
 
-  std::mutex mutex_;  // of what follows: a state may be asked for in another thread than elements are
+  std::mutex mutex_;                      // guards the members below: another thread may ask for the state
   std::unique_ptr<data::Source> source_;  // null when the pass is over
   bool failed_ = false;
 };
@@ -59,16 +59,16 @@ struct Dataset::Impl {
   explicit Impl(data::StagePtr made) : stage(std::move(made)) {}
 
   data::StagePtr stage;
-  std::mutex mutex;                                   // of what follows
+  std::mutex mutex;                                   // guards the members below
   uint64_t passes = 0;                                // that were begun
-  std::weak_ptr<Dataset::Iterator::Pass> last;        // of them
-  std::shared_ptr<Dataset::Iterator::Pass> restored;  // the one to go on with
+  std::weak_ptr<Dataset::Iterator::Pass> last;        // the last one begun
+  std::shared_ptr<Dataset::Iterator::Pass> restored;  // the one to continue next
 };
 
 bool Dataset::Iterator::Pass::next(Element& element) {
   const std::lock_guard lock(mutex_);
   const RecorderPause pause;
-  if (source_ == nullptr) return false;  // a copy of the iterator found the end
+  if (source_ == nullptr) return false;  // a copy of the iterator reached the end
   try {
     if (source_->next(element)) return true;
   } catch (...) {
@@ -338,7 +338,7 @@ Dataset::Iterator::Iterator(std::shared_ptr<Pass> pass) : pass_(std::move(pass))
 
 Dataset::Iterator& Dataset::Iterator::operator++() {
   if (ended_) fail(Code::kOutOfRange, "dataset: expected an iterator before the end, got one at the end");
-  // Also where it throws: the pass is over.
+  // Set first, so that the pass is also over if next() throws.
   ended_ = true;
   Element next;
   ended_ = !pass_->next(next);

@@ -1,9 +1,11 @@
 // Options of a Dataset's sources and stages.
 //
-// What cannot be read (a record that is damaged, a row that is no such row, an image that does not decode, an element
-// that a function refuses) is an Error that says where it is. With `.skip_bad = true` it is left out: `on_bad` is told,
-// perhaps by several threads at once; without one, the first of each source or stage is logged as a warning.
-// Requests to stop, and faults of the library itself, are never left out.
+//   Dataset::from_tfrecord("train.tfrecord", {.skip_bad = true}).shuffle(1000, {.seed = 7}).batch(32);
+//
+// Input that cannot be processed (a damaged record, a malformed row, an image that does not decode, an element that a
+// function refuses) raises an Error that says where it is. With `.skip_bad = true` it is skipped and the Error is
+// passed to `on_bad`, possibly from several threads at once; without `on_bad`, the first one of each source or stage is
+// logged as a warning. Requests to stop, and internal errors of the library, are never skipped.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,7 @@
 
 namespace panto {
 
-// What is told of input that is left out.
+// Called with the Error of each skipped input.
 using BadInput = Callable<void(const Error&)>;
 
 // One file or several, read one after the other.
@@ -40,25 +42,25 @@ class FileNames {
 
 struct LineOptions {
   Compression compression = Compression::kNone;
-  int64_t skip_lines = 0;  // at the beginning of each file, as headers
+  int64_t skip_lines = 0;  // at the beginning of each file, such as headers
 };
 
 struct RecordOptions {
   Compression compression = Compression::kNone;
-  bool skip_bad = false;  // behind a length that is damaged, the rest of the file is left out too
+  bool skip_bad = false;  // after a damaged length, the rest of the file is skipped too
   BadInput on_bad = {};
 };
 
 struct FixedRecordOptions {
   int64_t header_bytes = 0;  // in front of the first record of each file
-  int64_t footer_bytes = 0;  // behind the last
+  int64_t footer_bytes = 0;  // after the last record
   Compression compression = Compression::kNone;
 };
 
 struct CsvColumn {
   std::string name;
   DType dtype = kFloat32;                   // float32, float64, an integer type, or string
-  std::optional<std::string> missing = {};  // what an empty field stands for; none: it is an error, and text is ""
+  std::optional<std::string> missing = {};  // the text that an empty field stands for; none: an error, but "" for text
 };
 struct CsvRowOptions {
   bool header = true;  // the first line of each file has the columns' names; without it they are "0", "1", ...
@@ -69,11 +71,11 @@ struct CsvRowOptions {
 };
 
 struct ImageFolderOptions {
-  // As ImageOptions::channels, of all images: batches need them alike.
+  // As ImageOptions::channels, for all images: the images of a batch must have the same number.
   int64_t channels = 3;
-  // Of the images that are given, by bilinear interpolation; they are float32 then. 0: as in the file, of uint8.
+  // The size to resize to, by bilinear interpolation, as float32. 0: the file's size, as uint8.
   int64_t height = 0, width = 0;
-  int threads = 1;  // that read and decode
+  int threads = 1;  // threads that read and decode
   bool skip_bad = false;
   BadInput on_bad = {};
 };
@@ -81,32 +83,33 @@ struct ImageFolderOptions {
 // ---- Stages --------------------------------------------------------------------------------------------------------
 
 struct MapOptions {
-  int threads = 1;      // that call the function at the same time; 1: the one that asks for elements
-  bool ordered = true;  // false: elements come as they get ready, and passes have no position to save
+  int threads = 1;      // that call the function at the same time; 1: the calling thread
+  bool ordered = true;  // false: elements come when they are ready, and passes have no position to save
   bool skip_bad = false;
   BadInput on_bad = {};
 };
 
 struct ShuffleOptions {
-  std::optional<uint64_t> seed = {};  // none: one that is drawn now, from the process's generator (set_seed)
+  std::optional<uint64_t> seed = {};  // none: drawn now, from the process's generator (set_seed)
   bool reshuffle_each_pass = true;    // false: every pass has the order of the first
 };
 
 struct BatchOptions {
-  bool drop_remainder = false;  // leave out a last batch that is smaller
+  bool drop_remainder = false;  // drop a last batch that is smaller
 };
 
 struct PaddedBatchOptions {
-  // Of each tensor: its shape in the batch, with -1 for the largest size in it. Empty: -1 everywhere.
+  // For each tensor its shape in the batch, with -1 for the largest size in it. Empty: -1 everywhere.
   std::vector<std::vector<int64_t>> shapes = {};
-  // What is put behind the elements of each tensor of numbers; the last stands for those that follow. bools: 0 or not.
+  // The padding value of each tensor of numbers; the last one also holds for all further tensors. bools: nonzero is
+  // true.
   std::vector<double> values = {0};
   bool drop_remainder = false;
 };
 
 struct BucketOptions {
-  // Lengths become the upper bound of their bucket less one, rather than the largest in the batch. Elements beyond the
-  // last bound are then InvalidArgument.
+  // Pad to the upper bound of the bucket less one, instead of the largest length in the batch. An element beyond the
+  // last bound is then InvalidArgument.
   bool pad_to_bound = false;
   std::vector<double> values = {0};  // as in PaddedBatchOptions
   bool drop_remainder = false;
@@ -114,13 +117,13 @@ struct BucketOptions {
 
 struct InterleaveOptions {
   int64_t cycle = 4;  // datasets that are open at the same time
-  int64_t block = 1;  // elements in a row of each
+  int64_t block = 1;  // successive elements taken from each
 };
 
 struct WindowOptions {
-  int64_t shift = 0;            // from the beginning of a window to that of the next; 0: its size
-  int64_t stride = 1;           // from an element of a window to the next
-  bool drop_remainder = false;  // leave out windows at the end that are smaller
+  int64_t shift = 0;            // from the start of one window to the next; 0: the window's size
+  int64_t stride = 1;           // from one element of a window to the next
+  bool drop_remainder = false;  // drop smaller windows at the end
 };
 
 }  // namespace panto

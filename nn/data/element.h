@@ -1,4 +1,4 @@
-// Element: what a Dataset gives, one after the other: some tensors, often an input and its label.
+// Element: what a Dataset yields one after the other: a list of tensors, often an input and its label.
 //
 //   for (const Element& e : dataset) std::cout << e[0] << e.to_string();
 //   for (auto [x, y] : dataset) ...        // of two tensors
@@ -34,12 +34,12 @@ class PANTO_EXPORT Element {
   const Tensor& operator[](size_t i) const;
   std::vector<Tensor>::const_iterator begin() const;
   std::vector<Tensor>::const_iterator end() const;
-  // The only tensor. Throws InvalidArgument where there are others.
+  // The only tensor. Throws InvalidArgument unless there is exactly one.
   operator Tensor() const;  // NOLINT(google-explicit-constructor): for (Tensor x : dataset)
   // "(float32[28,28], int32[])".
   std::string to_string() const;
 
-  // `auto [x, y] = element`. Throws InvalidArgument where there are not two.
+  // `auto [x, y] = element`. Throws InvalidArgument unless there are two.
   template <size_t I> Tensor& get() & { return of_pair(I); }
   template <size_t I> const Tensor& get() const& { return of_pair(I); }
   template <size_t I> Tensor&& get() && { return std::move(of_pair(I)); }
@@ -53,18 +53,18 @@ class PANTO_EXPORT Element {
   std::vector<Tensor> tensors_;
 };
 
-// What `map` calls: from several threads at once where it was given several.
+// The function that `map` calls: from several threads at once if it was given several.
 using ElementFunction = Callable<Element(const Element&)>;
-// What `filter` asks.
+// The function that `filter` calls.
 using ElementPredicate = Callable<bool(const Element&)>;
 // How long an element is, for `bucket_by_length`.
 using ElementLength = Callable<int64_t(const Element&)>;
-// Makes the next element; false where there is none left, and not called again then.
+// Makes the next element; returns false at the end, and is not called again then.
 using ElementStream = Callable<bool(Element&)>;
 
 namespace detail {
 
-// What functions of `map` and generators may give, as elements: tensors, and values of C++ that make some.
+// Converts the results of `map` functions and generators: tensors, and C++ values that become tensors.
 inline Tensor to_tensor(Tensor t) { return t; }
 inline Tensor to_tensor(std::string text) { return tensor(std::move(text)); }
 inline Tensor to_tensor(const std::vector<std::string>& texts) { return tensor(texts); }
@@ -101,7 +101,7 @@ Element to_element(const T& value) {
   return Element(to_tensor(value));
 }
 
-// f with the tensors of an element: one to three of them, or all as an Element.
+// Calls f with the tensors of an element: one to three of them, or all as an Element.
 template <class F>
 decltype(auto) call_with(F& f, const Element& e) {
   if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&, const Tensor&>) {
@@ -139,7 +139,7 @@ ElementLength element_length(F f) {
 template <class Range>
 ElementStream stream_of_range(std::shared_ptr<Range> range) {
   return [range, at = std::begin(*range), end = std::end(*range), first = true](Element& e) mutable -> bool {
-    if (!first) ++at;  // not before the next one is asked for: that may be what makes it
+    if (!first) ++at;  // only when the next one is asked for: incrementing may compute it
     first = false;
     if (at == end) return false;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*at)>, std::vector<bool>::reference>) {
@@ -150,7 +150,7 @@ ElementStream stream_of_range(std::shared_ptr<Range> range) {
     return true;
   };
 }
-// What a generator gives: a range, or a function that gives std::optional elements.
+// The stream of a generator's result: a range, or a function that returns std::optional elements.
 template <class Made>
 ElementStream stream_of(Made made) {
   if constexpr (std::is_invocable_v<Made&>) {

@@ -25,7 +25,7 @@ struct CloseGzip {
 };
 using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
-// gzread passes plain files through, so that both kinds are read alike.
+// gzread also reads plain files, so both kinds are read alike.
 class IdxReader {
  public:
   explicit IdxReader(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
@@ -47,7 +47,7 @@ class IdxReader {
     const Shape shape = with_context([&] { return path_; }, [&] { return Shape(dims); });
     const int64_t bytes = checked_mul(shape.numel(), static_cast<int64_t>(dtype_size(dtype)), "IDX data");
     if (bytes > kLargest) invalid("{}: expected at most {} bytes of data, got {}", path_, kLargest, bytes);
-    // Grow with what is there: a header of 16 bytes must not make us allocate gigabytes.
+    // Grow while data arrives: a header of 16 bytes must not make us allocate gigabytes.
     std::vector<char> data;
     while (static_cast<int64_t>(data.size()) < bytes) {
       const size_t old = data.size();
@@ -75,7 +75,7 @@ class IdxReader {
     failf(Code::kDataLoss, "{}: expected {} bytes for {}, got {}{}{}", path_, count, what, std::max(got, 0),
           code < 0 ? ": " : "", code < 0 ? reason : "");
   }
-  // Also finds a gzipped file whose checksum is wrong or missing: gzread itself only tells that there is no more.
+  // Also detects a gzipped file whose checksum is wrong or missing: gzread itself only reports the end.
   void expect_end() {
     char extra;
     const int got = gzread(file_.get(), &extra, 1);
@@ -111,7 +111,7 @@ class IdxReader {
 
 std::string find_idx(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
-  std::error_code unknown;  // then opening it says why
+  std::error_code unknown;  // opening the file reports the error
   return std::filesystem::exists(path + ".gz", unknown) ? path + ".gz" : path;
 }
 

@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// The image, or frames, with as many channels.
+// Converts an image, or frames, to `channels` channels.
 Tensor converted(const Tensor& image, int64_t channels, int64_t max_bytes) {
   const Shape& shape = image.shape();
   const int64_t from = shape[-1];
@@ -27,7 +27,7 @@ Tensor converted(const Tensor& image, int64_t channels, int64_t max_bytes) {
     if (channels >= 3) {
       for (int c = 0; c < 3; ++c) *to++ = colour ? p[c] : p[0];
     } else {
-      // The three factors in units of 2^-16, which add up to one; rounded to nearest.
+      // The three factors are in units of 2^-16 and add up to one; the sum is rounded to nearest.
       *to++ = colour ? static_cast<uint8_t>((p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 32768u) >> 16) : p[0];
     }
     if (channels == 2 || channels == 4) *to++ = alpha ? p[from - 1] : 255;
@@ -35,7 +35,7 @@ Tensor converted(const Tensor& image, int64_t channels, int64_t max_bytes) {
   return made;
 }
 
-// What can be written: numbers of channels as bits.
+// Image formats that can be written; `allowed` has a bit for each number of channels.
 struct Kind {
   std::string_view name, channels;
   unsigned allowed;
@@ -46,7 +46,7 @@ constexpr Kind kJpeg{"jpeg", "1 or 3", kGrey | kColour};
 constexpr Kind kBmp{"bmp", "1, 3 or 4", kGrey | kColour | kColourAlpha};
 constexpr Kind kGif{"gif", "1 or 3", kGrey | kColour};
 
-// Calls encode(pixels) with a checked image.
+// Checks the image and calls encode(pixels).
 template <class Encode>
 std::string encoded(const Tensor& image, const Kind& kind, Encode encode) {
   const Tensor host = image.is_meta() || !image.device().host_memory() ? copy_to_device(image, cpu_device()) : image;

@@ -27,7 +27,7 @@ bool is_image(const std::string& name) {
 
 std::string below(std::string folder, const std::string& name) { return folder.append("/").append(name); }
 
-// The names in a folder, in order, but for hidden ones.
+// The names in a folder, sorted, without hidden ones.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -41,7 +41,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// `above`: the folder and those that it is in, without links.
+// `above`: the canonical paths of the folders that contain this one, to detect links in a circle.
 void add_images(const std::string& folder, int32_t label, std::vector<std::string>& above, ImageFolder& to) {
   std::error_code error;
   const std::string real = fs::canonical(folder, error).string();

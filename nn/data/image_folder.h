@@ -1,4 +1,4 @@
-// Images in folders, a folder a class, as Keras and torchvision read them:
+// Images in folders, one folder per class, as Keras and torchvision read them:
 //
 //   flowers/daisy/1.jpg, flowers/daisy/2.jpg, flowers/rose/a.png
 //
@@ -18,13 +18,13 @@ namespace panto {
 
 struct ImageFolder {
   std::vector<std::string> classes;  // the names of the folders, in order
-  std::vector<std::string> files;    // class by class; in each in the order of their paths
-  std::vector<int32_t> labels;       // of the files: the numbers of their classes
+  std::vector<std::string> files;    // class by class; within a class in the order of their paths
+  std::vector<int32_t> labels;       // the class number of each file
 };
 
-// The files of the folders in `path`, and of folders in those, whose names end in .png, .jpg, .jpeg, .gif or .bmp,
-// in upper or lower case. Names that begin with a dot are passed over. Throws NotFound and PermissionDenied as
-// read_file; InvalidArgument where it has no folders, or there is no image in them.
+// Lists the files in the folders of `path`, and in their subfolders, whose names end in .png, .jpg, .jpeg, .gif or
+// .bmp, in upper or lower case. Names that begin with a dot are skipped. Throws NotFound and PermissionDenied as
+// read_file; InvalidArgument if `path` has no folders, or they hold no image.
 PANTO_EXPORT ImageFolder list_image_folder(const std::string& path);
 
 }  // namespace panto

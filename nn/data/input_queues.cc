@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-// What an element of the queue is made of.
+// The types and shapes of a queue element's components.
 struct Components {
   std::vector<DType> types;
   std::vector<PartialShape> shapes;

@@ -11,7 +11,7 @@
 //   coordinator.request_stop();
 //   coordinator.join();
 //
-// All of them add nodes to the open graph. Threads run when `runner` is started.
+// Each function adds nodes to the open graph. The threads start when `runner` is started.
 #pragma once
 
 #include <cstdint>
@@ -27,36 +27,37 @@ namespace panto {
 struct InputQueue {
   Tensor queue;
   QueueRunner runner;
-  std::vector<Tensor> outputs = {};  // what a run takes out of it
+  std::vector<Tensor> outputs = {};  // what a session runs to take elements out of the queue
 };
 
 struct ProducerOptions {
-  int64_t epochs = -1;  // how often each string comes; below 0: there is no end
-  bool shuffle = true;  // in another order in each epoch
-  int64_t seed = 0;     // of that order; 0: one that is drawn
+  int64_t epochs = -1;  // how often each string is produced; below 0: without end
+  bool shuffle = true;  // in a new order in each epoch
+  int64_t seed = 0;     // of that order; 0: a random seed
   int64_t capacity = 32;
 };
 
-// A queue of the elements of a vector of strings, one after the other, for a reader. Throws InvalidArgument for another
-// tensor.
+// A queue that produces the elements of a vector of strings one after the other, for a reader. Throws InvalidArgument
+// for another tensor.
 PANTO_EXPORT InputQueue string_input_producer(const Tensor& strings, const ProducerOptions& options = {});
 
 struct BatchQueueOptions {
-  int threads = 1;  // that run what `tensors` are made of
+  int threads = 1;  // threads that compute `tensors` and enqueue them
   int64_t capacity = 32;
   bool enqueue_many = false;               // `tensors` have elements along their first dimension
-  bool allow_smaller_final_batch = false;  // at the end; else what is left is not taken
+  bool allow_smaller_final_batch = false;  // at the end; otherwise the rest is dropped
 };
 
-// Takes `size` elements at a time out of a queue that threads fill with `tensors`, of which every dimension must be
-// known: those of the same run are one element. Each thread runs a copy of what the enqueueing node waits for.
+// Dequeues `size` elements at a time from a queue that threads fill with `tensors`. All dimensions of the tensors must
+// be known; the tensors of one run form one element. Each thread runs its own copy of the nodes that the enqueueing
+// node waits for.
 PANTO_EXPORT InputQueue batch(const std::vector<Tensor>& tensors, int size, const BatchQueueOptions& options = {});
 
 struct ShuffleQueueOptions {
   int threads = 1;
   int64_t capacity = 32;
-  int64_t min_after_dequeue = 16;  // elements that stay, for others to be drawn among
-  int64_t seed = 0;                // 0: one that is drawn
+  int64_t min_after_dequeue = 16;  // elements that stay in the queue, so that there is a choice to draw from
+  int64_t seed = 0;                // 0: a random seed
   bool enqueue_many = false;
   bool allow_smaller_final_batch = false;
 };

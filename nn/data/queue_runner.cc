@@ -16,7 +16,7 @@ namespace {
 
 using Close = Callable<void(bool cancel_pending_enqueues)>;
 
-// A queue that was closed before need not be.
+// Closes a queue; ignores the error if it is closed already.
 void close_quietly(const Close& close, bool cancel) {
   try {
     close(cancel);
@@ -25,7 +25,7 @@ void close_quietly(const Close& close, bool cancel) {
   }
 }
 
-// One node behind all effects of what `add` adds to the open graph.
+// One node that waits for all effects that `add` adds to the open graph.
 Operation effects_of(const Callable<void()>& add, std::string_view name) {
   const CollectEffects effects;
   add();

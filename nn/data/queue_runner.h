@@ -25,18 +25,18 @@ namespace panto {
 
 class Session;
 
-// Calls each of `enqueue` on a thread of its own, over and over, until the coordinator is asked to stop. One that
-// throws OutOfRange, the end of what it reads, or Cancelled, since the queue was closed, ends; when the last one has,
-// `queue` is closed, and what is in it can still be taken out. Anything else that one throws asks the coordinator to
-// stop. When that is asked to, the queue is closed and those who wait for room are cancelled.
+// Calls each function of `enqueue` over and over on a thread of its own, until the coordinator is asked to stop. A
+// thread ends when its function throws OutOfRange (end of input) or Cancelled (the queue was closed); when the last
+// thread has ended, `queue` is closed, and its elements can still be dequeued. Any other error asks the coordinator to
+// stop. On that request the queue is closed and pending enqueues are cancelled.
 PANTO_EXPORT void fill_queue(Coordinator& coordinator, const Tensor& queue, std::vector<Callable<void()>> enqueue);
 
-// The same by nodes of a graph, which a session runs.
+// The same with nodes of a graph, which a session runs.
 class PANTO_EXPORT QueueRunner {
  public:
-  // Calls each of `enqueue` once, which adds the nodes to the open graph whose effects are to happen over and over, and
-  // adds two that close the queue. Throws InvalidArgument where one adds nothing that has an effect. `rounds`: each
-  // happens so often, then it ends; below 0: there is no such end.
+  // Calls each function of `enqueue` once; the function adds to the open graph the nodes whose effects are to be
+  // repeated. Also adds two nodes that close the queue. Throws InvalidArgument if a function adds no node with an
+  // effect. `rounds`: how often each is run, then its thread ends; below 0: without limit.
   QueueRunner(const Tensor& queue, const std::vector<Callable<void()>>& enqueue, int64_t rounds = -1);
   // The session must live until the coordinator's threads have ended.
   void start(Session& session, Coordinator& coordinator) const;

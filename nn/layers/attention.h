@@ -1,4 +1,4 @@
-// Attention over sequences. All of the room.
+// Attention over sequences: includes all headers of attention/.
 #pragma once
 
 #include "panto/nn/layers/attention/dot_attention.h"

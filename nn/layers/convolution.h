@@ -1,4 +1,5 @@
-// Layers of sequences, images and volumes: convolutions, pools, and others that change sizes. All of the room.
+// Layers of sequences, images and volumes: convolutions, pools, padding, cropping and resizing. Includes all headers of
+// convolution/.
 #pragma once
 
 #include "panto/nn/layers/convolution/convolution.h"

@@ -25,7 +25,7 @@ Tensor Embedding::forward(const Tensor& x) const {
   if (t != kInt16 && t != kInt32 && t != kInt64) {
     invalid("Embedding: expected int16, int32 or int64 row numbers, got {}", dtype_name(t));
   }
-  // Of the value that was read, not ResourceGather: so a saved graph needs no variables.
+  // Gathers from the value instead of using ResourceGather, so that a saved graph needs no variables.
   return gather(table_, x, 0);
 }
 

@@ -1,4 +1,7 @@
-// A table of vectors, looked up by number.
+// Embeddings: tables of vectors, looked up by index.
+//
+//   Embedding words(10000, 64);
+//   Tensor x = words(ids);                       // int32 [batch, steps] -> float32 [batch, steps, 64]
 #pragma once
 
 #include <string>
@@ -18,8 +21,8 @@ struct EmbeddingOptions {
 
 // Rows of a table [rows, features]: integers [...] -> [..., features].
 //
-// The table's gradient is zero but for the rows that were looked up. Where it is large and the optimizer is Sgd, ask
-// for those only: `sgd.apply(tape.sparse_gradient(loss, model.variables()))`.
+// The table's gradient is zero except for the rows that were looked up. For a large table trained by Sgd, ask for these
+// rows only: `sgd.apply(tape.sparse_gradient(loss, model.variables()))`.
 class PANTO_EXPORT Embedding final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless rows and features are positive.
@@ -37,21 +40,21 @@ class PANTO_EXPORT Embedding final : public BuiltInLayer {
 };
 
 struct ReversibleEmbeddingOptions {
-  bool tie_weights = true;    // the way back is by the same table; else by one of its own
-  double logit_soft_cap = 0;  // scores s become cap * tanh(s / cap); 0: they stay
+  bool tie_weights = true;    // `reverse` uses the same table; false: a variable of its own
+  double logit_soft_cap = 0;  // reverse's scores s become cap * tanh(s / cap); 0: no cap
   Initializer initializer = uniform_initializer(-0.05, 0.05);
   std::string name = "reversible_embedding";  // of the variables: "reversible_embedding/table", ".../reverse"
   DType dtype = kFloat32;
 };
 
-// An Embedding with a way back: a score of each row for vectors, as language models end. As Keras's.
+// An Embedding whose `reverse` gives vectors a score for each row, as at the end of language models. As Keras's.
 class PANTO_EXPORT ReversibleEmbedding final : public BuiltInLayer {
  public:
-  // Throws InvalidArgument unless rows and features are positive, for a cap below 0.
+  // Throws InvalidArgument unless rows and features are positive and the cap is at least 0.
   ReversibleEmbedding(int64_t rows, int64_t features, const ReversibleEmbeddingOptions& options = {});
   // As Embedding.
   Tensor forward(const Tensor& x) const override { return embedding_(x); }
-  // [..., features] -> [..., rows]. Throws InvalidArgument for an x of another last dimension.
+  // [..., features] -> [..., rows]. Throws InvalidArgument for another last dimension.
   Tensor reverse(const Tensor& x) const;
   Parts parts() const override { return {embedding_, reverse_}; }
   std::string to_string() const override;
@@ -61,7 +64,7 @@ class PANTO_EXPORT ReversibleEmbedding final : public BuiltInLayer {
   int64_t rows_, features_;
   double cap_;
   Embedding embedding_;
-  Variable reverse_;  // [features, rows], undefined where weights are tied
+  Variable reverse_;  // [features, rows]; undefined with tie_weights
 };
 
 }  // namespace panto

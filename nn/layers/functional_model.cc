@@ -12,11 +12,11 @@
 namespace panto {
 
 struct LayerNode::Impl {
-  int64_t number;  // ascends from what a node needs to the node
+  int64_t number;  // larger than the numbers of the nodes it depends on
   PartialShape shape = {};
   DType dtype = DType::kInvalid;
-  std::shared_ptr<const Layer> layer = nullptr;  // of one node
-  Function function = nullptr;                   // else this; neither: an input
+  std::shared_ptr<const Layer> layer = nullptr;  // a layer of one input
+  Function function = nullptr;                   // used without a layer; an input has neither
   std::vector<LayerNode> from = {};
 
   static int64_t next_number() {
@@ -24,7 +24,7 @@ struct LayerNode::Impl {
     return ++last;
   }
   Tensor of(std::span<const Tensor> x) const { return layer ? (*layer)(x[0]) : function(x); }
-  // With the shape that it gives.
+  // Infers the node's shape and dtype by a trace.
   static LayerNode made(Impl impl) {
     std::vector<TensorSpec> specs;
     for (const LayerNode& node : impl.from) specs.emplace_back(node.dtype(), node.shape());

@@ -1,4 +1,4 @@
-// Layers that change images at random, in training.
+// Layers that change images at random during training: includes all headers of image/.
 #pragma once
 
 #include "panto/nn/layers/image/colours.h"

@@ -19,7 +19,7 @@
 namespace panto {
 namespace {
 
-// The standard deviation of a normal distribution that was cut at 2 of its own.
+// The standard deviation of a standard normal distribution truncated at 2.
 constexpr double kTruncated = 0.87962566103423978;
 
 struct Fans {
@@ -53,7 +53,7 @@ enum class Distribution : uint8_t { kTruncatedNormal, kNormal, kUniform };
 Tensor scaled_by_fan(const Shape& shape, DType dtype, const Fans& fans, double scale, Mode mode,
                      Distribution distribution, const Seed& seed) {
   const double fan = mode == Mode::kIn ? fans.in : mode == Mode::kOut ? fans.out : (fans.in + fans.out) / 2;
-  // A layer without inputs or outputs is empty: any scale will do.
+  // A layer without inputs or outputs has no elements, so any scale will do.
   const double variance = scale / std::max(fan, 1.0), deviation = std::sqrt(variance);
   switch (distribution) {
     case Distribution::kTruncatedNormal:
@@ -165,12 +165,12 @@ Initializer orthogonal_initializer(double gain, Seed seed) {
     if (rank < 2) invalid("orthogonal_initializer: expected two dimensions or more, got shape {}", shape.to_string());
     if (shape.numel() == 0) return zeros(shape, dtype);
     const int64_t columns = shape.dim(rank - 1), rows = shape.numel() / columns;
-    // Decompositions are of these types, and CPUs make them.
+    // The decomposition supports these types, on CPUs only.
     const DeviceScope only_there("CPU:0");
     const DType wide = dtype == kFloat64 ? kFloat64 : kFloat32;
     const auto [q, r] =
         linalg::qr(random_normal({std::max(rows, columns), std::min(rows, columns)}, {.seed = seed, .dtype = wide}));
-    // Signs by which all orthogonal matrices are as likely (Mezzadri 2007).
+    // Choose signs so that all orthogonal matrices are equally likely (Mezzadri 2007).
     const Tensor turned = q * where(matrix_diag_part_main(r) < 0.0, -gain, gain).cast(wide);
     return cast(reshape(rows < columns ? transpose(turned) : turned, shape), dtype);
   };
@@ -197,7 +197,7 @@ Initializer identity_initializer(double gain) {
 
 namespace {
 
-// Of `size` values; the last one of a symmetric window is its first one again.
+// A window of `size` values; in a symmetric window the last value equals the first.
 Tensor window_of(std::string_view name, int64_t size, bool periodic) {
   const double around = static_cast<double>(periodic ? size : size - 1);
   if (around == 0) return ones({size}, kFloat64);

@@ -16,7 +16,7 @@
 namespace panto {
 namespace {
 
-// Of a layer of one's own that has none, the list was forgotten.
+// A user's layer without variables: its author forgot to list them.
 [[noreturn]] void nothing_listed(const char* what, const Layer& layer) {
   invalid(
       "{}: expected a layer with variables, got none in {} (a layer of your own lists its layers and variables: "

@@ -5,7 +5,7 @@
 //   auto grads = tape.gradient(loss, model.variables());
 //   model.save("best.safetensors");
 //
-// One of your own is made of others, and lists them (nn/layers/parts.h):
+// A layer of your own consists of others, and lists them (nn/layers/parts.h):
 //
 //   struct Net : Layer {
 //     Dense a{784, 128, {.activation = relu}}, b{128, 10};
@@ -14,7 +14,7 @@
 //     Tensor forward(const Tensor& x) const override { return b(a(x)) * scale; }
 //   };
 //
-// or names them as it makes them, which then are their names in files ("hidden/kernel", "scale"):
+// or adds them by name; these names are then used in files ("hidden/kernel", "scale"):
 //
 //   struct Net : Layer {
 //     Dense hidden = add("hidden", Dense(784, 128, {.activation = relu})), out = add("out", Dense(128, 10));
@@ -22,7 +22,7 @@
 //     Tensor forward(const Tensor& x) const override { return out(hidden(x)) * scale; }
 //   };
 //
-// What depends on the input's shape is made by `build`, once, before the first call:
+// `build` makes the variables that depend on the input's shape, once, before the first call:
 //
 //   struct Linear : Layer {
 //     void build(const PartialShape& input) const override {
@@ -31,19 +31,19 @@
 //     Tensor forward(const Tensor& x) const override { return matmul(x, variable("kernel")); }
 //   };
 //
-// A layer is a handle: copies share their variables. Calling one runs ops, so that tapes and traces work as everywhere.
-// What a layer does in training only (Dropout drops, BatchNorm takes the batch's statistics) it does while a
-// TrainingScope is open; a trace keeps what was so when it was made:
+// A layer is a handle: copies share their variables. Calling a layer runs ops, so tapes and traces work as usual.
+// Behaviour that is only for training (Dropout drops, BatchNorm uses the batch's statistics) is on while a
+// TrainingScope is open; a trace keeps the mode in which it was made:
 //
 //   const Function step = trace([&](const Tensor& x, const Tensor& labels) {
 //     const TrainingScope training;
 //     ...
 //
 // Other headers have further layers: attention.h, convolution.h (pools, padding), embedding.h, functional_model.h
-// (layers as a graph), image.h (random changes), normalization.h, recurrent.h, sound/spectrogram.h, and in the folder
-// core: activation_layers.h, dropout.h, einsum_dense.h, lookup.h, losses.h, masking.h, merge.h (functions of several
-// inputs), preprocessing.h, reshaping.h. In the folder weights: constraints.h and regularizers.h, for the variables of
-// layers.
+// (layers as a graph), image.h (random changes), normalization.h, recurrent.h, sound/spectrogram.h; in the folder core:
+// activation_layers.h, dropout.h, einsum_dense.h, losses.h, masking.h, merge.h (functions of several inputs),
+// reshaping.h; in the folder preprocessing: lookup.h, preprocessing.h. The folder weights has constraints.h and
+// regularizers.h, for the variables of layers.
 // Thread-safety: calls may run in several threads at once.
 #pragma once
 
@@ -70,7 +70,7 @@
 
 namespace panto {
 
-// What a layer takes. What is left out may be anything.
+// The inputs that a layer accepts. A member that is left out may be anything.
 struct InputSpec {
   DType dtype = DType::kInvalid;
   int rank = -1, min_rank = -1, max_rank = -1;
@@ -78,7 +78,7 @@ struct InputSpec {
 };
 
 struct AddVariableOptions {
-  Initializer initializer = nullptr;  // Glorot's uniform one; zeros of what is not floating
+  Initializer initializer = nullptr;  // none: Glorot's uniform one; zeros for types that are not floating
   DType dtype = kFloat32;
   bool trainable = true;
   Regularizer regularizer = nullptr;
@@ -88,83 +88,83 @@ struct AddVariableOptions {
 class PANTO_EXPORT Layer {
  public:
   Layer();
-  // Copies have the same variables, and the same that is said of them below.
+  // Copies share the variables, and all settings below (trainable, regularizers, constraints, added parts).
   Layer(const Layer& other) noexcept;
   Layer(Layer&& other) noexcept;
   Layer& operator=(const Layer& other) noexcept;
   Layer& operator=(Layer&& other) noexcept;
   virtual ~Layer();
 
-  // Calls `build`, before the first time, and `forward`. What they throw says which layer it was, and where it was
-  // called. Throws InvalidArgument for an x that is not as input_spec() says; FailedPrecondition at the first call, and
-  // at the first one in training, if `forward` uses a variable that is neither among variables() nor state(): it would
-  // be neither trained nor saved.
+  // Calls `build`, before the first call, and `forward`. Their errors say which layer it was, and where it was called.
+  // Throws InvalidArgument if x does not match input_spec(); FailedPrecondition at the first call, and at the first one
+  // in training, if `forward` uses a variable that is neither in variables() nor in state(): it would be neither
+  // trained nor saved.
   Tensor operator()(const Tensor& x, std::source_location where = std::source_location::current()) const;
-  // What a layer of yours defines:
+  // A layer of your own overrides it:
   //
   //   struct Doubled : Layer {
   //     Tensor forward(const Tensor& x) const override { return x + x; }
   //   };
   virtual Tensor forward(const Tensor& x) const = 0;
-  // Makes, by `add_variable` and `add`, what depends on the shape of the first input: outside of a trace in which the
-  // call may be, and unheard by tapes. If it throws, nothing was made, and the next call tries again.
+  // Makes, by `add_variable` and `add`, the parts that depend on the shape of the first input. It runs outside of a
+  // trace that may be open, and tapes do not record it. If it throws, nothing was made, and the next call tries again.
   virtual void build(const PartialShape& input) const;  // nothing
   virtual InputSpec input_spec() const;                 // anything
-  // The layers and variables that it is made of, which a layer of yours lists.
-  virtual Parts parts() const;  // what `add` and `add_variable` were given; one that lists others adds Layer::parts()
-  // Those that are trained, by gradients.
+  // The layers and variables that this one consists of; a layer of your own lists them.
+  virtual Parts parts() const;  // those given to `add` and `add_variable`; an override adds Layer::parts()
+  // The variables that gradients train.
   virtual std::vector<Variable> variables() const;  // of the parts
-  // Those that are not, but belong to what was learned: running statistics.
+  // Variables that are not trained but belong to the learned state: running statistics.
   virtual std::vector<Variable> state() const;  // of the parts
-  // "Dense(784, 128)"; of a layer that does not say, the name of its class: "Doubled()".
+  // "Dense(784, 128)"; unless overridden the name of the class: "Doubled()".
   virtual std::string to_string() const;
 
-  // Whether `build` has run, or need not, of this layer and all that it is made of.
+  // Whether `build` has run, or is not needed, for this layer and all its parts.
   bool built() const;
 
-  // Whether it is trained. set_trainable(false) freezes the layer and all that it is made of: its variables are among
-  // state(), optimizers that are made of variables() from then on leave them alone, and a BatchNorm keeps to its
-  // running statistics in training, too. As in Keras.
+  // Whether the layer is trained. set_trainable(false) freezes it with all its parts: its variables move to state(),
+  // optimizers made from variables() after that do not change them, and a BatchNorm uses its running statistics in
+  // training, too. As in Keras.
   bool trainable() const noexcept;
   void set_trainable(bool trainable) const;
 
-  // The penalties of variables that are trained, by their regularizers, of this layer and those that it is made of.
-  // `fit` adds them to the loss. In a GraphScope they are in the collection "regularization_losses", too.
+  // The penalties of the trained variables by their regularizers, of this layer and its parts. `fit` adds them to the
+  // loss. In a GraphScope they are also in the collection "regularization_losses".
   std::vector<Tensor> regularization_losses() const;
-  // What the layer gives is penalized whenever it is called: add_loss (core/losses.h) of the regularizer's number
-  // divided by the batch's size, as in Keras.
+  // Penalizes the layer's output at every call: add_loss (core/losses.h) of the regularizer's number divided by the
+  // batch size, as in Keras.
   void set_activity_regularizer(Regularizer regularizer) const;
-  // Gives variables that have a constraint the value that it makes of theirs. `fit` does so behind each step.
+  // Applies the constraints: assigns to each constrained variable the constraint's result. `fit` does so after each
+  // step.
   void apply_constraints() const;
 
-  // variables() and state() by the names that they have in files: those that `add` and `add_variable` gave, else as
-  // panto/nn/training/checkpoint.h says. Of a layer that was added as "hidden" they begin with that, which stands in
-  // the place of its own first name where all its variables have it in common ("dense/kernel": "hidden/kernel").
+  // variables() and state() with their names in files: the names given to `add` and `add_variable`, else those that
+  // panto/nn/training/checkpoint.h describes. Names of a layer added as "hidden" begin with "hidden"; it replaces the
+  // layer's own first name if all its variables share that one ("dense/kernel": "hidden/kernel").
   std::vector<NamedVariable> named_variables() const;
-  // Of those only variables().
+  // The same for variables() only.
   std::vector<NamedVariable> named_parameters() const;
-  // The values of variables() and state(), to "best.safetensors" or "best.npz", whole or not at all. Throws
-  // InvalidArgument for other names, and for a layer of your own without variables, and as write_npz and
+  // Saves the values of variables() and state() to "best.safetensors" or "best.npz", whole or not at all. Throws
+  // InvalidArgument for other file names, and for a layer of your own without variables; and as write_npz and
   // write_safetensors.
   void save(const std::string& path) const;
-  // Gives variables() and state() the values of a file that the same model saved, in whatever process. Throws
-  // InvalidArgument, and changes nothing, where the file lacks a variable, has others, or has one of another shape or
-  // dtype; and as read_npz and read_safetensors.
+  // Loads variables() and state() from a file that the same model saved, in any process. Throws InvalidArgument, and
+  // changes nothing, if the file lacks a variable, has others, or has one of another shape or dtype; and as read_npz
+  // and read_safetensors.
   void load(const std::string& path) const;
-  // Gives variables() and state() the values that those of the same names have in another model of this structure.
-  // Throws InvalidArgument, and changes nothing, where `from` lacks one, has others, or has one of another shape or
-  // dtype.
+  // Copies the values of variables() and state() from another model of this structure, by name. Throws InvalidArgument,
+  // and changes nothing, if `from` lacks one, has others, or has one of another shape or dtype.
   void copy_values(const Layer& from) const;
 
-  // A table of the layers that it is made of, with the shapes of their outputs for an input of this shape and the
-  // numbers of their parameters, as Keras prints it: `std::cout << model.summary({-1, 784})`. "?": a part that was not
-  // called, or is no Layer. Calls the layer inside a trace, so nothing is computed. Throws what `forward` throws.
+  // A table of the layers in this one, with the shapes of their outputs for an input of this shape and the numbers of
+  // their parameters, as Keras prints it: `std::cout << model.summary({-1, 784})`. "?": a part that was not called, or
+  // is not a Layer. Calls the layer inside a trace, so nothing is computed. Throws what `forward` throws.
   std::string summary(const PartialShape& input, DType dtype = kFloat32) const;
-  std::string summary() const;  // without calling anything: shapes are "?"
+  std::string summary() const;  // without calling the layer: shapes are "?"
 
  protected:
-  // Makes a layer or a variable a part of this one, by a name. They throw InvalidArgument for a name that is empty, has
-  // a '/' or is another part's.
+  // Make a layer or a variable a part of this one, under a name. Throw InvalidArgument for a name that is empty, has a
+  // '/' or is taken by another part.
   template <class L>
     requires(std::is_base_of_v<Layer, L>)
   L add(std::string_view name, L layer) const {
@@ -172,13 +172,13 @@ class PANTO_EXPORT Layer {
     return layer;
   }
   Variable add_variable(std::string_view name, const Shape& shape, const AddVariableOptions& options = {}) const;
-  // What was added by that name. Throw NotFound.
+  // The part added under that name. Throw NotFound.
   Variable variable(std::string_view name) const;
   const Layer& part(std::string_view name) const;
-  // A penalty, or a constraint, of a variable of this layer; nothing where there is none.
+  // Sets a regularizer, or a constraint, of a variable of this layer; an empty one does nothing.
   void regularize(const Variable& variable, const Regularizer& regularizer) const;
   void constrain(const Variable& variable, const Constraint& constraint) const;
-  // The functions, which `add` of layers would hide.
+  // The functions of tensors, which `add` of layers would hide.
   static Tensor add(const ArgList& tensors);
   static Tensor add(Arg a, Arg b);
 
@@ -191,7 +191,8 @@ class PANTO_EXPORT Layer {
   void prepare(const Tensor& x) const;
   std::shared_ptr<State> state_;  // of all copies; never null
   virtual bool built_in() const { return false; }
-  // In which modes `forward` was found to use only what is listed. A layer that is assigned to has other parts.
+  // The modes in which `forward` was found to use only listed variables. Assigning to a layer resets it, since the
+  // parts change.
   class Seen {
    public:
     Seen() = default;
@@ -209,13 +210,13 @@ class PANTO_EXPORT Layer {
   Seen seen_;
 };
 
-// Layers of this library: what goes wrong in them is said of the line that called them.
+// Layers of this library: errors in them name the line that called them.
 class PANTO_EXPORT BuiltInLayer : public Layer {
  private:
   bool built_in() const final { return true; }
 };
 
-// While one lives, layers that this thread calls are in training. Scopes nest.
+// Layers called by this thread are in training while a scope lives. Scopes nest.
 class PANTO_EXPORT TrainingScope {
  public:
   explicit TrainingScope(bool training = true) noexcept;
@@ -226,7 +227,7 @@ class PANTO_EXPORT TrainingScope {
   Step step_;
   StepScope scope_;
 };
-// What the innermost one of this thread says; false without any.
+// The innermost scope's mode on this thread; false without a scope.
 PANTO_EXPORT bool in_training() noexcept;
 
 struct DenseOptions {
@@ -259,7 +260,7 @@ class PANTO_EXPORT Dense final : public BuiltInLayer {
   Variable kernel_, bias_;
 };
 
-// [batch, ...] -> [batch, product of the others].
+// [batch, ...] -> [batch, product of the other dimensions].
 class PANTO_EXPORT Flatten final : public BuiltInLayer {
  public:
   Tensor forward(const Tensor& x) const override;
@@ -279,13 +280,14 @@ class PANTO_EXPORT Lambda final : public BuiltInLayer {
   std::string name_;
 };
 
-// The exact Gelu, x times the standard normal distribution function at x, and its approximation by tanh (Hendrycks and
-// Gimpel 2016), as activations: `{.activation = gelu_erf}`.
+// The exact Gelu, x times the standard normal distribution function at x; and its approximation by tanh (Hendrycks and
+// Gimpel 2016). As activations: `{.activation = gelu_erf}`.
 PANTO_EXPORT Tensor gelu_erf(const Tensor& x);
 PANTO_EXPORT Tensor gelu_tanh(const Tensor& x);
 
-// In training, zero for a random share `rate` of the elements and the others divided by 1 - rate (Srivastava et al.
-// 2014); otherwise x itself. Draws from the process's generator (`set_seed`) at every call, also of a traced function.
+// In training, sets a random share `rate` of the elements to zero and divides the others by 1 - rate (Srivastava et al.
+// 2014); otherwise returns x. Draws from the process's generator (`set_seed`) at every call, also at every call of a
+// traced function.
 class PANTO_EXPORT Dropout final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless 0 <= rate < 1.
@@ -298,7 +300,7 @@ class PANTO_EXPORT Dropout final : public BuiltInLayer {
   double rate_;
 };
 
-// One after the other.
+// Applies layers one after the other.
 class PANTO_EXPORT Sequential final : public BuiltInLayer {
  public:
   template <class... Layers>

@@ -1,4 +1,4 @@
-// What a layer was told beside its class: its named parts, whether it is trained, penalties. Calls of layers.
+// The state of layers: named parts, whether it is trained, penalties. Also calls of layers.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -24,9 +24,9 @@ struct Layer::State {
     Variable variable = {};
     bool trainable = true;
   };
-  std::mutex building;  // one call builds, others wait for it
+  std::mutex building;  // one call builds, others wait
   std::atomic<bool> built{false}, trainable{true}, watches_activity{false};
-  mutable std::mutex mutex;  // of the lists
+  mutable std::mutex mutex;  // guards the lists
   std::vector<Part> parts;
   std::vector<std::pair<Variable, Regularizer>> penalties;
   std::vector<std::pair<Variable, Constraint>> constraints;
@@ -129,7 +129,7 @@ Tensor Layer::add(Arg a, Arg b) { return panto::add(std::move(a), std::move(b));
 
 namespace {
 
-// "dense/" where all names begin so.
+// The prefix "dense/" that all names share; otherwise "".
 std::string_view common_owner(const std::vector<NamedVariable>& named) {
   if (named.empty()) return {};
   const std::string_view first = named[0].first;
@@ -182,7 +182,7 @@ std::vector<NamedVariable> Layer::named_parameters() const {
   return named;
 }
 
-// ---- What is said of a layer ---------------------------------------------------------------------------------------
+// ---- Settings -------------------------------------------------------------------------------------------------------
 
 bool Layer::trainable() const noexcept { return state_->trainable.load(std::memory_order_relaxed); }
 
@@ -207,7 +207,7 @@ void Layer::constrain(const Variable& variable, const Constraint& constraint) co
   state_->constraints.emplace_back(variable, constraint);
 }
 
-// `layer` and all that it is made of, each once.
+// Collects `layer` and all layers in it, each once.
 static void add_layers(const Layer& layer, std::set<const void*>& seen, std::vector<const Layer*>& all) {
   if (!seen.insert(identity_of(layer)).second) return;
   all.push_back(&layer);
@@ -319,7 +319,7 @@ Tensor Layer::called(const Tensor& x) const {
 }
 
 Tensor Layer::operator()(const Tensor& x, std::source_location where) const {
-  // A layer within another that is looked at needs no look of its own, unless it is one that might forget something.
+  // A library layer that is called inside a watched layer needs no watch of its own; a user's layer does.
   const int mode = in_training() ? 2 : 1;
   const bool look = !seen_.has(mode) && !(built_in() && UseWatch::open());
   const auto watched = [&] {
@@ -331,7 +331,7 @@ Tensor Layer::operator()(const Tensor& x, std::source_location where) const {
       seen_.add(mode);
       return y;
     } catch (Error& error) {
-      // A layer of several lines has layers that say more.
+      // If to_string() has several lines, the error's context already names inner layers.
       if (const std::string text = to_string(); text.find('\n') == std::string::npos) error.add_context("in " + text);
       throw;
     }

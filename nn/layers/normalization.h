@@ -1,4 +1,4 @@
-// Layers that normalise. All of the room.
+// Normalisation layers: includes all headers of normalization/.
 #pragma once
 
 #include "panto/nn/layers/normalization/batch_norm.h"

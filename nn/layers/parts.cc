@@ -8,7 +8,7 @@
 namespace panto {
 namespace {
 
-// Each variable once.
+// Collects variables without duplicates.
 class Unique {
  public:
   void add(Variable v) {

@@ -1,4 +1,4 @@
-// Parts: what a layer is made of, as it lists it.
+// Parts: the list of layers and variables that a layer consists of.
 //
 //   struct Net : Layer {
 //     Dense a{784, 128}, b{128, 10};
@@ -14,10 +14,10 @@
 //     Parts parts() const override { return {Net::parts(), c}; }
 //   };
 //
-// The list is looked at when it is asked for, so copies, moved layers and members that are assigned to or added to
-// later are as right as the list is. The order of variables, and their names in files, are the list's. A variable that
-// occurs several times is there once. What the list lacks is found when the layer is called (Layer::operator()).
-// Thread-safety: as that of what is listed.
+// The list is made whenever it is asked for, so it is right for copies, moved layers and members that are assigned to
+// or added to later. It gives the order of variables and their names in files. A variable that occurs several times is
+// listed once. A call of the layer finds variables that the list lacks (Layer::operator()). Thread-safety: as that of
+// the listed parts.
 #pragma once
 
 #include <concepts>
@@ -41,7 +41,7 @@ concept PartPointer = !std::is_array_v<P> && !std::convertible_to<const P&, cons
   static_cast<bool>(p);
   requires std::convertible_to<decltype(*p), const Layer&>;
 };
-// What is no layer, but has variables of its own: an LstmCell.
+// A type that is not a layer but has variables: an LstmCell.
 template <class T>
 concept HasVariables = !std::convertible_to<const T&, const Layer&> && requires(const T& t) {
   { t.variables() } -> std::same_as<std::vector<Variable>>;
@@ -54,16 +54,16 @@ concept PartRange = requires(const R& r) {
 };
 }  // namespace detail
 
-// Layers, variables, an LstmCell, pointers to layers (std::optional among them; empty ones count as none), ranges of
-// these, and other lists. It refers to layers: they must outlive it, as members do.
+// Layers, variables, an LstmCell, pointers to layers (including std::optional; empty ones are skipped), ranges of
+// these, and other lists. A list refers to layers: they must outlive it, as members do.
 class PANTO_EXPORT Parts {
  public:
   Parts() = default;
   Parts(std::initializer_list<Parts> parts);
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   Parts(const Layer& layer);
-  Parts(const Layer&&) = delete;  // it would be gone when it is asked
-  // None, if it is default-constructed: a bias that a layer is made without.
+  Parts(const Layer&&) = delete;  // a dangling reference
+  // A default-constructed variable is skipped: a layer made without a bias lists it.
   Parts(const Variable& variable);
   template <detail::HasVariables T>
     requires(!std::same_as<T, Parts>)
@@ -83,11 +83,11 @@ class PANTO_EXPORT Parts {
   Parts(const R&&) = delete;
   // NOLINTEND(google-explicit-constructor)
 
-  // Those that are trained: floating (or complex) ones that are not frozen.
+  // The trained variables: floating (or complex) and not frozen.
   std::vector<Variable> variables() const;
-  // The others.
+  // The other variables.
   std::vector<Variable> state() const;
-  // The layers, in order, frozen ones too.
+  // The layers, in order, including frozen ones.
   std::vector<const Layer*> layers() const;
 
  private:
@@ -102,7 +102,7 @@ class PANTO_EXPORT Parts {
   std::vector<Entry> entries_;
 };
 
-// The same as a part of what was learned that is not trained: saved and loaded, but not among variables().
+// The same parts, not trained: saved and loaded, but not in variables().
 PANTO_EXPORT Parts frozen(Parts parts);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Recurrent layers. All of the room.
+// Recurrent layers: includes all headers of recurrent/.
 #pragma once
 
 #include "panto/nn/layers/recurrent/bidirectional.h"

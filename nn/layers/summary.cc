@@ -13,7 +13,7 @@
 namespace panto {
 namespace {
 
-using Shapes = std::map<const void*, PartialShape>;  // by identity_of a layer: copies are one
+using Shapes = std::map<const void*, PartialShape>;  // by identity_of: copies of a layer share one entry
 thread_local constinit Shapes* noted = nullptr;
 
 class NoteShapes {
@@ -86,7 +86,7 @@ std::string rule(std::string_view left, std::string_view line, std::string_view 
   }
   return text + std::string(right) + "\n";
 }
-// The last column stands to the right.
+// The last column is right-aligned.
 std::string row_text(std::string_view bar, const Row& row, const Widths& widths) {
   std::string text;
   for (size_t c = 0; c < row.size(); ++c) {
@@ -102,7 +102,7 @@ std::string table(const Layer& model, const Shapes& shapes) {
   if (layers.empty()) layers = {&model};
   const Row titles = {"Layer (type)", "Output Shape", "Param #"};
   std::vector<Row> rows;
-  Widths widths = {31, 22, 13};  // Keras's, where that is enough
+  Widths widths = {31, 22, 13};  // Keras's widths, if they suffice
   for (const Layer* layer : layers) {
     const auto found = shapes.find(identity_of(*layer));
     const int64_t parameters = count_of(layer->variables()).elements + count_of(layer->state()).elements;
@@ -129,7 +129,7 @@ std::string table(const Layer& model, const Shapes& shapes) {
 
 std::string class_name(const std::type_info& type) {
   std::string name = demangled(type.name());
-  const size_t scope = name.rfind("::", name.find('<'));  // what stands before it says where the class is
+  const size_t scope = name.rfind("::", name.find('<'));  // drop the scope in front of the class's own name
   if (scope != std::string::npos) name.erase(0, scope + 2);
   return name;
 }

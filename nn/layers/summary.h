@@ -1,4 +1,4 @@
-// Hears what shapes layers give, for the table of them. Internal.
+// Records the shapes of layers' outputs, for the summary table. Internal.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace panto {
 std::string class_name(const std::type_info& type);
 std::string class_name(const Layer& layer);
 
-// The same for all copies of a layer.
+// An identity that all copies of a layer share.
 const void* identity_of(const Layer& layer) noexcept;
 
-// y, which the layer gave; noted where a table is being made.
+// Returns y, the layer's output, after recording it if a table is being made.
 Tensor heard(const Layer& layer, Tensor y);
 
 }  // namespace panto

@@ -14,10 +14,10 @@ namespace {
 thread_local constinit UseWatch* innermost = nullptr;
 
 const Resource* resource_of(const Tensor& handle) {
-  return static_cast<const ResourceHandle*>(handle.impl()->data)->get();  // no tracer is to hear of it
+  return static_cast<const ResourceHandle*>(handle.impl()->data)->get();  // read without recording
 }
 
-// What a handle refers to: two of one variable refer to the same. Those of a graph are nodes.
+// The resource behind a handle: two handles of one variable have the same. A graph's variables are nodes.
 std::pair<const void*, int64_t> identity_of(const Tensor& handle) {
   if (handle.is_meta()) return {nullptr, handle.id()};
   return {resource_of(handle), 0};
@@ -43,7 +43,7 @@ void UseWatch::note(const Tensor& input) {
   if (!input.is_meta()) {
     const Resource* resource = resource_of(input);
     if (dynamic_cast<const VariableResource*>(resource) == nullptr) return;
-    if (resource == &variable_of(detail::generator_handle())) return;  // no model's
+    if (resource == &variable_of(detail::generator_handle())) return;  // belongs to no model
   }
   used_.push_back(input);
 }

@@ -1,4 +1,4 @@
-// Hears which variables a layer uses that it does not list. Internal.
+// Finds variables that a layer uses but does not list. Internal.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace panto {
 
-// While it lives, this thread's reads of variables are noted.
+// Records this thread's reads of variables while it lives.
 class UseWatch final : public Recorder {
  public:
   UseWatch();
   ~UseWatch() override;
-  // One is open on this thread.
+  // Whether a watch is open on this thread.
   static bool open() noexcept;
-  // Throws FailedPrecondition for a variable that was used and is none of `layer`'s.
+  // Throws FailedPrecondition for a used variable that is not among `layer`'s.
   void expect_listed(const Layer& layer, bool built_in) const;
 
   bool keeps(const Call&) override { return false; }

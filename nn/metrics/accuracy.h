@@ -4,8 +4,8 @@
 //   accuracy.update_state(logits, labels);                              // [batch, classes], [batch]
 //   metrics::TopKCategoricalAccuracy five({.k = 5});
 //
-// The functions give 1 or 0, float32, for each sample; the classes are their means. What nn/metrics/metric.h says goes
-// for them. All throw InvalidArgument where shapes do not fit.
+// The functions return 1 or 0, float32, for each sample; the classes compute their means, and follow
+// nn/metrics/metric.h. All throw InvalidArgument if shapes do not fit.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,14 @@
 
 namespace panto::metrics {
 
-// Whether the prediction, of any type, is the target, of its shape: element by element.
+// The share of predictions, of any type, that equal the target, of the same shape, element by element.
 class PANTO_EXPORT Accuracy final : public MeanMetricWrapper {
  public:
   Accuracy();
   explicit Accuracy(const MetricOptions& options);
 };
 
-// Whether the prediction is above `threshold` where the target is 1, and is not where it is 0: of one shape, element by
-// element.
+// 1 if `prediction > threshold` agrees with the target, 1 or 0, element by element; both have one shape.
 PANTO_EXPORT Tensor binary_accuracy(Arg prediction, Arg target, double threshold = 0.5);
 
 struct BinaryAccuracyOptions {
@@ -40,8 +39,8 @@ class PANTO_EXPORT BinaryAccuracy final : public MeanMetricWrapper {
   explicit BinaryAccuracy(const BinaryAccuracyOptions& options);
 };
 
-// Whether the largest prediction is where the largest target is, of the last dimension: [..., classes] -> [...]. Of
-// several that are equal the first one counts.
+// Whether the largest prediction is at the index of the largest target, along the last dimension: [..., classes] ->
+// [...]. Of several equal ones the first counts.
 PANTO_EXPORT Tensor categorical_accuracy(Arg prediction, Arg target);
 
 class PANTO_EXPORT CategoricalAccuracy final : public MeanMetricWrapper {
@@ -50,7 +49,7 @@ class PANTO_EXPORT CategoricalAccuracy final : public MeanMetricWrapper {
   explicit CategoricalAccuracy(const MetricOptions& options);
 };
 
-// The same of labels [...], int32 or int64.
+// The same for labels [...], int32 or int64.
 PANTO_EXPORT Tensor sparse_categorical_accuracy(Arg prediction, Arg labels);
 
 class PANTO_EXPORT SparseCategoricalAccuracy final : public MeanMetricWrapper {
@@ -59,8 +58,8 @@ class PANTO_EXPORT SparseCategoricalAccuracy final : public MeanMetricWrapper {
   explicit SparseCategoricalAccuracy(const MetricOptions& options);
 };
 
-// Whether fewer than k classes have a larger prediction than the one where the largest target is. Predictions are
-// compared as float32; one that is not finite makes its sample wrong. Throw InvalidArgument unless k is positive.
+// Whether fewer than k classes have a larger prediction than the target's class (its largest element). Predictions are
+// compared as float32; if one is not finite, its sample counts as wrong. Throw InvalidArgument unless k is positive.
 PANTO_EXPORT Tensor top_k_categorical_accuracy(Arg prediction, Arg target, int64_t k = 5);
 
 struct TopKOptions {
@@ -74,8 +73,8 @@ class PANTO_EXPORT TopKCategoricalAccuracy final : public MeanMetricWrapper {
   explicit TopKCategoricalAccuracy(const TopKOptions& options);
 };
 
-// The same of labels [...], int32 or int64. With `from_sorted_ids` predictions are not scores but classes, of any type,
-// the most likely one first: whether the label is among the first k.
+// The same for labels [...], int32 or int64. With `from_sorted_ids`, predictions are not scores but classes, of any
+// type, most likely first; it tests whether the label is among the first k.
 PANTO_EXPORT Tensor sparse_top_k_categorical_accuracy(Arg prediction, Arg labels, int64_t k = 5,
                                                       bool from_sorted_ids = false);
 

@@ -15,7 +15,8 @@ namespace panto::metrics {
 
 namespace {
 
-// With ends that are a little outside, so that all predictions are yes at the first, and none at the last.
+// The first and last threshold lie slightly outside of [0, 1]: all predictions are positive at the first, none at the
+// last.
 std::vector<double> thresholds_of(const AucOptions& options) {
   std::vector<double> thresholds = options.thresholds;
   for (double t : thresholds) {
@@ -60,7 +61,7 @@ AUC::AUC(const AucOptions& options)
   expect_weights_fit(options);
 }
 
-// Of intervals between thresholds: the sum, or the mean of the labels' sums.
+// Sums the areas of the intervals; with labels, averages the labels' sums.
 Tensor AUC::total(const Tensor& areas) const {
   Tensor by_label = sum(areas, {0});
   if (setup().labels == 0) return by_label;
@@ -69,7 +70,8 @@ Tensor AUC::total(const Tensor& areas) const {
   return div_no_nan(sum(by_label * weights), sum(weights));
 }
 
-// Between two thresholds true positives are taken to grow linearly with all positives (Davis and Goadrich 2006).
+// Between two thresholds, true positives are interpolated linearly in the number of positives (Davis and Goadrich
+// 2006).
 Tensor AUC::interpolated_pr() const {
   const Tensor tp = true_positives(), positives = tp + false_positives(), truths = tp + false_negatives();
   const Tensor gained = before(tp) - behind(tp);

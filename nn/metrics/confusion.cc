@@ -18,7 +18,7 @@ namespace panto::metrics {
 
 namespace {
 
-// What is not among the largest is below any threshold.
+// A value below any threshold, for predictions that are not among the largest.
 constexpr double kLowest = -1e10;
 
 double share(const char* what, double value) {
@@ -33,7 +33,7 @@ std::vector<double> given_or(const std::vector<double>& thresholds, double other
 
 std::vector<double> evenly(int64_t count) { return count == 1 ? std::vector<double>{0.5} : even_thresholds(count, 1); }
 
-// x where it is among the k largest of the last dimension.
+// Keeps x where it is among the k largest of the last dimension; elsewhere kLowest.
 Tensor largest_only(const Tensor& x, int64_t k) {
   detail::expect_classes(x);
   const Tensor places = [&] {
@@ -52,7 +52,7 @@ Tensor of_class(const Tensor& x, int64_t k) {
       invalid("class_id: expected one of {} classes, got {}", classes, k);
     }
   }
-  return expand_dims(x(Ellipsis, k), -1);  // an index, not a slice: that would be empty where there is no such class
+  return expand_dims(x(Ellipsis, k), -1);  // an index throws if there is no such class; a slice would be empty
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ ConfusionMetric::ConfusionMetric(const MetricOptions& options, std::string_view 
   if (setup_.false_negatives) false_negatives_ = add_state("false_negatives", shape);
 }
 
-// The number of thresholds that are below each element: int64.
+// The number of thresholds below each element: int64.
 Tensor ConfusionMetric::below(const Tensor& p) const {
   constexpr size_t kFew = 4;
   if (ascending_.size() <= kFew) {
@@ -103,7 +103,7 @@ Tensor ConfusionMetric::below(const Tensor& p) const {
   return searchsorted(cast(tensor(ascending_), dtype()), p);
 }
 
-// Each prediction falls into the bucket whose number is that of the thresholds below it; it is yes at these.
+// Counts predictions in buckets numbered by how many thresholds are below them; a prediction is positive at those.
 void ConfusionMetric::update(const Tensor& prediction, const Tensor& target, const Tensor& weights) const {
   Tensor t = cast(detail::like(prediction, target) != 0.0, dtype()), p = cast(prediction, dtype());
   detail::known_rank("prediction", p);
@@ -178,7 +178,7 @@ FalseNegatives::FalseNegatives(const ThresholdOptions& options)
                       {.thresholds = given_or(options.thresholds, 0.5), .false_negatives = true}) {}
 Tensor FalseNegatives::compute() const { return one_or_all(false_negatives()); }
 
-// ---- Shares --------------------------------------------------------------------------------------------------------
+// ---- Rates ----------------------------------------------------------------------------------------------------------
 
 namespace {}  // namespace
 
@@ -202,7 +202,7 @@ Recall::Recall(const PrecisionOptions& options)
                        .class_id = options.class_id}) {}
 Tensor Recall::compute() const { return one_or_all(part_of(true_positives(), false_negatives())); }
 
-// The largest of `wanted` where `bound` is at least a number.
+// The largest of `wanted` where `bound` is at least `least`; 0 if there is none.
 namespace {
 
 Tensor best_where(const Tensor& wanted, const Tensor& bound, double least) {

@@ -1,13 +1,13 @@
-// Metrics of yes or no: how many predictions above a threshold, or among the largest, are right, and how many are not.
+// Metrics of binary predictions: how many predictions above a threshold, or among the largest, are right and wrong.
 //
 //   metrics::Precision precision;                                        // above 0.5
 //   metrics::Recall recall({.thresholds = {0.3, 0.7}});                  // two numbers
 //   metrics::Precision of_three({.top_k = 3});                           // the three largest of each row count as yes
 //   metrics::SpecificityAtSensitivity at(0.9);
 //
-// Predictions are floating, in [0, 1]; targets, of their shape and any type, are yes where they are not 0. A prediction
-// is yes where it is greater than the threshold; NaN is not. Results are a number, or one for each threshold, where
-// there are several. 0 / 0 is 0. What nn/metrics/metric.h says goes for them.
+// Predictions are floating, in [0, 1]; targets, of the same shape and any type, are positive if they are not 0. A
+// prediction is positive if it is greater than the threshold; NaN is negative. Results are a scalar, or one number for
+// each threshold if there are several. 0 / 0 is 0. All follow nn/metrics/metric.h.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@
 
 namespace panto::metrics {
 
-// Counts right and wrong answers by thresholds. Internal: what the metrics below, and AUC, are made of.
+// Counts true and false positives and negatives by threshold: the base of the metrics below, and of AUC. Internal.
 class PANTO_EXPORT ConfusionMetric : public PredictionMetric {
  protected:
   struct Setup {
     std::vector<double> thresholds;
-    bool true_positives = false, false_positives = false, true_negatives = false, false_negatives = false;  // counted
-    bool clip = false;  // predictions are brought into [0, 1] before
+    bool true_positives = false, false_positives = false, true_negatives = false, false_negatives = false;  // to count
+    bool clip = false;  // clip predictions to [0, 1] first
     bool from_logits = false;
     std::optional<int64_t> top_k = std::nullopt;
     std::optional<int64_t> class_id = std::nullopt;
     std::vector<double> label_weights = {};
-    int64_t labels = 0;  // counted apart, of predictions [batch, labels]; 0: all together
+    int64_t labels = 0;  // counted separately, for predictions [batch, labels]; 0: all together
   };
   ConfusionMetric(const MetricOptions& options, std::string_view name, Setup setup);
   // [thresholds] or [thresholds, labels], in the order of the setup.
@@ -42,7 +42,7 @@ class PANTO_EXPORT ConfusionMetric : public PredictionMetric {
   Tensor true_negatives() const { return counts(true_negatives_); }
   Tensor false_negatives() const { return counts(false_negatives_); }
   const Setup& setup() const { return setup_; }
-  // A number, where there is one threshold.
+  // A scalar if there is one threshold.
   Tensor one_or_all(const Tensor& by_threshold) const;
 
  private:
@@ -52,7 +52,7 @@ class PANTO_EXPORT ConfusionMetric : public PredictionMetric {
 
   Setup setup_;
   std::vector<double> ascending_;
-  std::vector<int64_t> place_;  // of each threshold in `ascending_`; empty: its own
+  std::vector<int64_t> place_;  // the index of each threshold in `ascending_`; empty: thresholds ascend already
   Variable true_positives_, false_positives_, true_negatives_, false_negatives_;
 };
 
@@ -61,11 +61,11 @@ struct ThresholdOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// How many targets are yes and the prediction, too.
+// Counts samples whose target and prediction are both positive.
 class PANTO_EXPORT TruePositives final : public ConfusionMetric {
  public:
   TruePositives();
-  // These and those below throw InvalidArgument for thresholds out of [0, 1].
+  // This and the following constructors throw InvalidArgument for thresholds outside [0, 1].
   explicit TruePositives(const ThresholdOptions& options);
 
  private:
@@ -97,13 +97,13 @@ class PANTO_EXPORT FalseNegatives final : public ConfusionMetric {
 };
 
 struct PrecisionOptions {
-  std::vector<double> thresholds = {};             // in [0, 1]; none: 0.5, or all with top_k
-  std::optional<int64_t> top_k = std::nullopt;     // only this many largest of the last dimension can be yes
+  std::vector<double> thresholds = {};             // in [0, 1]; none: 0.5, or no threshold with top_k
+  std::optional<int64_t> top_k = std::nullopt;     // only the top_k largest of the last dimension can be positive
   std::optional<int64_t> class_id = std::nullopt;  // only this class of the last dimension counts
   std::string name = "";
   DType dtype = kFloat32;
 };
-// The share of those predicted yes that are: TP / (TP + FP).
+// The share of positive predictions that are right: TP / (TP + FP).
 class PANTO_EXPORT Precision final : public ConfusionMetric {
  public:
   Precision();
@@ -113,7 +113,7 @@ class PANTO_EXPORT Precision final : public ConfusionMetric {
  private:
   Tensor compute() const override;
 };
-// The share of those that are yes that were predicted so: TP / (TP + FN).
+// The share of positive targets that are predicted: TP / (TP + FN).
 class PANTO_EXPORT Recall final : public ConfusionMetric {
  public:
   Recall();
@@ -129,12 +129,12 @@ struct AtOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// The best of one share at thresholds where another one is at least a given number in [0, 1]; 0 where there are none.
-// Predictions are brought into [0, 1].
+// The largest value of the rate named first, among thresholds where the rate named second is at least a given number in
+// [0, 1]; 0 if there are none. Predictions are clipped to [0, 1].
 class PANTO_EXPORT SensitivityAtSpecificity final : public ConfusionMetric {
  public:
   explicit SensitivityAtSpecificity(double specificity);
-  // These and those below throw InvalidArgument for a number out of [0, 1] and without thresholds.
+  // This and the following constructors throw InvalidArgument for a number outside [0, 1] and without thresholds.
   SensitivityAtSpecificity(double specificity, const AtOptions& options);
 
  private:

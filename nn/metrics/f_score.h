@@ -3,7 +3,7 @@
 //   metrics::F1Score score(10);                                         // of ten classes, a number for each
 //   metrics::F1Score mean(10, {.average = metrics::Average::kMacro});
 //
-// What nn/metrics/metric.h says goes for them.
+// They follow nn/metrics/metric.h.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 namespace panto::metrics {
 
 enum class Average : uint8_t {
-  kNone,      // a number for each class
-  kMicro,     // of what is counted over all classes
+  kNone,      // one number per class
+  kMicro,     // from the counts over all classes
   kMacro,     // the mean of the classes' numbers
   kWeighted,  // weighted by how many targets are of each class
 };
 
 struct FBetaOptions {
   Average average = Average::kNone;
-  double beta = 1;                                 // positive: how much more recall counts than precision
-  std::optional<double> threshold = std::nullopt;  // in (0, 1], above which a prediction is yes; none: the largest is
+  double beta = 1;                                 // positive: the weight of recall relative to precision
+  std::optional<double> threshold = std::nullopt;  // in (0, 1]: larger predictions are positive; none: the largest
   std::string name = "";
   DType dtype = kFloat32;
 };
 
-// (1 + beta^2) precision recall / (beta^2 precision + recall), of predictions and targets [batch, classes], of which
-// targets are 0 or 1; denominators count as 1e-7 more than they are (van Rijsbergen 1979).
+// (1 + beta^2) precision recall / (beta^2 precision + recall), of predictions and targets [batch, classes], where
+// targets are 0 or 1; 1e-7 is added to denominators (van Rijsbergen 1979).
 class PANTO_EXPORT FBetaScore : public PredictionMetric {
  public:
-  // Throw InvalidArgument unless classes is positive and options are in their ranges.
+  // Throw InvalidArgument unless classes is positive and options are in range.
   explicit FBetaScore(int64_t classes);
   FBetaScore(int64_t classes, const FBetaOptions& options);
 

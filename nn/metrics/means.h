@@ -1,11 +1,11 @@
-// Means of losses over all samples that were added up.
+// Losses as metrics: means over all samples of all updates.
 //
 //   metrics::MeanSquaredError error;
 //   error.update_state(model(x), y);
 //   metrics::BinaryCrossentropy loss({.from_logits = true});
 //
-// Each is the mean of the loss of the same name, nn/training/loss.h and losses/, where predictions and targets are
-// described. What nn/metrics/metric.h says goes for them.
+// Each is the mean of the loss of the same name in nn/training/loss.h and losses/, where predictions and targets are
+// described. All follow nn/metrics/metric.h.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class PANTO_EXPORT MeanSquaredLogarithmicError final : public MeanMetricWrapper 
   MeanSquaredLogarithmicError();
   explicit MeanSquaredLogarithmicError(const MetricOptions& options);
 };
-// Of log_cosh.
+// The mean of log_cosh.
 class PANTO_EXPORT LogCoshError final : public MeanMetricWrapper {
  public:
   LogCoshError();
@@ -95,7 +95,7 @@ struct SparseCrossentropyOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// Samples of the ignored class do not count. (Keras counts them, as samples without loss, where there are no weights.)
+// Samples of the ignored class do not count. (Keras, without weights, counts them as samples with loss 0.)
 class PANTO_EXPORT SparseCategoricalCrossentropy final : public MeanMetricWrapper {
  public:
   SparseCategoricalCrossentropy();
@@ -111,7 +111,7 @@ struct AlongAxisOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// The cosine of the angle between vectors: minus the loss of this name.
+// The cosine of the angle between vectors: the negative of the loss of this name.
 class PANTO_EXPORT CosineSimilarity final : public MeanMetricWrapper {
  public:
   CosineSimilarity();

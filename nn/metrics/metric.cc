@@ -14,7 +14,7 @@
 
 namespace panto::metrics {
 
-// ---- What metrics share --------------------------------------------------------------------------------------------
+// ---- Metric ---------------------------------------------------------------------------------------------------------
 
 Metric::~Metric() = default;
 
@@ -63,7 +63,7 @@ Tensor Metric::result_after(const Operation& update, const std::source_location&
 
 namespace {
 
-// An input of a metric, through which no gradient goes: tapes need not keep what is computed of it.
+// An input without gradient, so that tapes need not keep what is computed from it.
 Tensor input_of(const char* what, const Arg& x) {
   const Tensor t = detail::given_tensor(x);
   if (!t.defined()) invalid("{}: expected a tensor, got {}", what, x.is_literal() ? "a number" : "none");
@@ -125,10 +125,10 @@ Tensor reduced_from(const Tensor& x, int64_t first, Reduce reduce) {
 }
 
 struct Weighted {
-  Tensor values, weights;  // [batch] or a scalar; weights undefined where there are none
+  Tensor values, weights;  // [batch] or a scalar; weights are undefined if not given
 };
 
-// One value for each sample, times its weight. Of dimensions that the weights lack values are reduced before.
+// One value for each sample, and its weight. Values are first reduced over the dimensions that the weights lack.
 Weighted by_samples(const Tensor& x, const Tensor& given, DType dtype, Reduce reduce) {
   Tensor values = x.dtype() == dtype ? x : cast(x, dtype);
   if (!given.defined()) return {reduced_from(values, 1, reduce), Tensor()};

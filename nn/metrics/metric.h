@@ -1,4 +1,4 @@
-// Metrics: numbers that add up over batches.
+// Metrics: numbers that are accumulated over batches.
 //
 //   metrics::SparseCategoricalAccuracy accuracy;
 //   metrics::Mean loss;
@@ -10,20 +10,20 @@
 //   std::cout << loss.result() << accuracy.result();
 //   loss.reset_state();
 //
-// They are Keras's, by Keras's names, but that predictions come first, then what they should be, as in losses, and that
-// sizes are known when a metric is made. Neither is broadcast. Weights are of samples: [batch], or [batch, ...] with
-// further dimensions of the predictions.
+// They are Keras's, under Keras's names, except that predictions come before targets, as in losses, and that sizes must
+// be known when a metric is made. Nothing is broadcast. Weights are per sample: [batch], or [batch, ...] with further
+// dimensions of the predictions.
 //
-// What a metric adds up are variables, so traced steps and graphs update them: make the metric before the trace, or in
-// the GraphScope. There `update_state` gives the node that adds a batch up (`result()` does not wait for it):
+// The totals are variables, so traced steps and graphs update them: make the metric before the trace, or in the
+// GraphScope. In a GraphScope `update_state` returns the node that adds a batch (`result()` does not wait for it):
 //
 //   const Operation update = accuracy.update_state(logits, labels);
 //   session.run(update, {{x, images}, {y, digits}});
 //   session.run(accuracy.result())
 //
-// A metric is a handle: copies share their totals. `save_variables("m.npz", accuracy.state())` keeps them. No gradients
-// go through metrics. Other headers have more of them: accuracy.h, auc.h, confusion.h, f_score.h, means.h, overlap.h,
-// regression.h. Thread-safety: updates may run in several threads at once; a result may then be of a part of one.
+// A metric is a handle: copies share their totals. `save_variables("m.npz", accuracy.state())` saves them. Gradients do
+// not flow through metrics. More metrics are in accuracy.h, auc.h, confusion.h, f_score.h, means.h, overlap.h,
+// regression.h. Thread-safety: updates may run in several threads at once; a result may then include a part of one.
 #pragma once
 
 #include <source_location>
@@ -44,7 +44,7 @@
 namespace panto::metrics {
 
 struct MetricOptions {
-  std::string name = "";   // of the variables, "NAME/total"; none: Keras's, "mean_squared_error"
+  std::string name = "";   // prefix of the variables, "NAME/total"; empty: Keras's, "mean_squared_error"
   DType dtype = kFloat32;  // of totals and results: float32 or float64
 };
 
@@ -56,24 +56,24 @@ class PANTO_EXPORT Metric {
  public:
   virtual ~Metric();
 
-  // Of all that was added up since the metric was made, or `reset_state`.
+  // The result over all updates since the metric was made, or since `reset_state`.
   Tensor result(std::source_location where = std::source_location::current()) const;
-  // All totals are 0 again. Where a graph is being built it gives the node that does it.
+  // Sets all totals to 0. While a graph is being built it returns the node that does so.
   Operation reset_state(std::source_location where = std::source_location::current()) const;
-  // The totals.
+  // The totals' variables.
   const std::vector<Variable>& state() const { return state_; }
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
 
  protected:
-  // Throws InvalidArgument for another type than float32 and float64.
+  // Throws InvalidArgument unless the dtype is float32 or float64.
   Metric(const MetricOptions& options, std::string_view name);
   Metric(const Metric&) = default;
   Metric& operator=(const Metric&) = default;
-  // A variable "NAME/what" of zeros, which belongs to the state.
+  // Creates a variable "NAME/what" of zeros and adds it to the state.
   Variable add_state(std::string_view what, const Shape& shape);
   virtual Tensor compute() const = 0;
-  // Calls `update`; where a graph is being built, gives the node that does what it does.
+  // Calls `update`; while a graph is being built, returns the node that runs its effects.
   static Operation updated(const Callable<void()>& update, const std::source_location& where);
   // The result after an update.
   Tensor result_after(const Operation& update, const std::source_location& where) const;
@@ -84,11 +84,11 @@ class PANTO_EXPORT Metric {
   std::vector<Variable> state_;
 };
 
-// Of values, as losses are.
+// A metric of values, such as losses.
 class PANTO_EXPORT ValueMetric : public Metric {
  public:
   Operation update_state(Arg values, const UpdateOptions& options = {}) const;
-  // Adds them up, and gives the result so far.
+  // Adds values, and returns the result so far.
   Tensor operator()(Arg values, const UpdateOptions& options = {}) const;
 
  protected:
@@ -96,7 +96,7 @@ class PANTO_EXPORT ValueMetric : public Metric {
   virtual void update(const Tensor& values, const Tensor& weights) const = 0;
 };
 
-// Of predictions and what they should be. One of your own:
+// A metric of predictions and targets. To write one:
 //
 //   struct Hits : metrics::PredictionMetric {
 //     Hits() : PredictionMetric({}, "hits") {}
@@ -108,14 +108,14 @@ class PANTO_EXPORT ValueMetric : public Metric {
 //   };
 class PANTO_EXPORT PredictionMetric : public Metric {
  public:
-  // Throws InvalidArgument, and changes nothing, where shapes or types do not fit.
+  // Throws InvalidArgument, and changes nothing, if shapes or types do not fit.
   Operation update_state(Arg prediction, Arg target, const UpdateOptions& options = {}) const;
-  // Adds them up, and gives the result so far.
+  // Adds a batch, and returns the result so far.
   Tensor operator()(Arg prediction, Arg target, const UpdateOptions& options = {}) const;
 
  protected:
   using Metric::Metric;
-  // `weights`: undefined where none are given.
+  // `weights` is undefined if none are given.
   virtual void update(const Tensor& prediction, const Tensor& target, const Tensor& weights) const = 0;
 };
 
@@ -131,7 +131,7 @@ class PANTO_EXPORT Sum final : public ValueMetric {
   Variable total_;
 };
 
-// What is added up for a mean: of each sample the mean of its values, times its weight. Internal.
+// The totals of a mean: adds up each sample's mean value times its weight. Internal.
 class PANTO_EXPORT MeanTotals {
  public:
   MeanTotals() = default;
@@ -143,8 +143,8 @@ class PANTO_EXPORT MeanTotals {
   Variable total_, count_;
 };
 
-// The mean of values, by their weights; 0 of none. What has further dimensions than its weights counts by its mean, and
-// without weights the first dimension is that of the samples.
+// The weighted mean of values; 0 without values. If values have more dimensions than their weights, their means over
+// these count; without weights the first dimension is the samples.
 class PANTO_EXPORT Mean final : public ValueMetric {
  public:
   Mean();
@@ -156,7 +156,7 @@ class PANTO_EXPORT Mean final : public ValueMetric {
   MeanTotals totals_;
 };
 
-// The mean of a function of predictions and targets that gives a value for each sample, of a loss of this library, too:
+// The mean of a function of predictions and targets that returns a value for each sample, such as a loss:
 //
 //   metrics::MeanMetricWrapper error(huber, {.delta = 0.25});
 //   metrics::MeanMetricWrapper other([](const Tensor& p, const Tensor& t) { return abs(p - t); });

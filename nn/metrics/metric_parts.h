@@ -1,4 +1,4 @@
-// What several metrics are made of. Internal.
+// Helpers shared by several metrics. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace panto::metrics {
 
-// What a metric's own options say for all metrics.
+// The MetricOptions in a metric's own options.
 template <class Options>
 MetricOptions of_metric(const Options& options) {
   return {.name = options.name, .dtype = options.dtype};
 }
 
-// `count` numbers evenly from 0 to 1. Throws InvalidArgument unless there are from `least` to a million.
+// `count` numbers, evenly spaced from 0 to 1. Throws InvalidArgument unless `count` is between `least` and a million.
 std::vector<double> even_thresholds(int64_t count, int64_t least);
 
-// x as a share of x and others; 0 of nothing.
+// x / (x + others); 0 where both are 0.
 Tensor part_of(const Tensor& x, const Tensor& others);
 
-// Weights of samples in the type `dtype`, with dimensions of 1 behind theirs, so that they can be multiplied with x:
-// [batch] with [batch, classes]. Throws InvalidArgument where they do not fit.
+// The samples' weights as `dtype`, with trailing dimensions of 1 so that they multiply with x: [batch] with [batch,
+// classes]. Throws InvalidArgument if they do not fit.
 Tensor weights_beside(const Tensor& weights, const Tensor& x, DType dtype);
 
 }  // namespace panto::metrics

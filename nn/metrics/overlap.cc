@@ -26,7 +26,7 @@ void expect_classes(const char* what, const Tensor& x) {
   }
 }
 
-// A table of so many rows and columns has few enough elements to count.
+// The limit that keeps the number of elements of a [classes, classes] table countable.
 constexpr int64_t kMostClasses = 1 << 20;
 
 int64_t expect_number(int64_t classes) {
@@ -74,7 +74,7 @@ Tensor confusion_matrix(Arg prediction_arg, Arg labels_arg, int64_t num_classes,
       counts = counts * cast(options.weights, options.dtype);
     }
     const Tensor row = cast(labels, kInt64), column = cast(prediction, kInt64);
-    // A place behind the last one is an error.
+    // Invalid labels map to a position after the last, which is an error.
     const int64_t places = num_classes * num_classes;
     const Tensor valid = logical_and(within(row, num_classes), within(column, num_classes));
     const Tensor place = where(valid, row * num_classes + column, places);
@@ -114,7 +114,7 @@ void IoU::update(const Tensor& prediction, const Tensor& target, const Tensor& g
   if (given.defined()) weights = weights * weights_beside(given, t, dtype());
   Tensor counted = logical_and(within(t, classes_), within(p, classes_));
   if (ignored_) counted = logical_and(counted, t != *ignored_);
-  // Places below 0 are left out.
+  // Negative positions are ignored.
   const Tensor places = where(counted, t * classes_ + p, int64_t{-1});
   const Tensor sums = unsorted_segment_sum(reshape(weights, {-1}), reshape(places, {-1}), classes_ * classes_);
   matrix_.assign_add(reshape(sums, {classes_, classes_}));

@@ -4,7 +4,7 @@
 //   overlap.update_state(model(images), labels);
 //   Tensor counts = metrics::confusion_matrix(predicted, labels, 10);
 //
-// What nn/metrics/metric.h says goes for them.
+// They follow nn/metrics/metric.h.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@
 namespace panto::metrics {
 
 struct ConfusionMatrixOptions {
-  Tensor weights = {};  // [samples]: what each counts for, instead of 1
+  Tensor weights = {};  // [samples]: added instead of 1
   DType dtype = kInt32;
 };
-// How many samples of each class, the row, were predicted as each, the column: [classes, classes]. Predictions and
-// labels are vectors of int32 or int64. Throws InvalidArgument for classes not in [0, num_classes).
+// The number of samples of each class (row) that were predicted as each class (column): [classes, classes]. Predictions
+// and labels are vectors of int32 or int64. Throws InvalidArgument for classes not in [0, num_classes).
 PANTO_EXPORT Tensor confusion_matrix(Arg prediction, Arg labels, int64_t num_classes,
                                      const ConfusionMatrixOptions& options = {});
 
 struct IoUOptions {
-  std::optional<int64_t> ignore_class = std::nullopt;  // samples of which this is the label do not count
-  bool sparse_target = true;                           // targets are classes; false: the largest of an axis is
-  bool sparse_prediction = true;                       // predictions are classes; false: the largest of an axis is
-  int64_t axis = -1;                                   // of classes that are not sparse
+  std::optional<int64_t> ignore_class = std::nullopt;  // samples with this label do not count
+  bool sparse_target = true;                           // targets are classes; false: argmax along `axis`
+  bool sparse_prediction = true;                       // predictions are classes; false: argmax along `axis`
+  int64_t axis = -1;                                   // of the classes, where not sparse
   std::string name = "";
   DType dtype = kFloat32;
 };
 
-// TP / (TP + FP + FN), the mean of some classes, of which those that do not occur do not count. Predictions and targets
-// are of one shape, without the axis of what is not sparse, and of any type; classes out of range do not count. Weights
-// have the targets' shape, or leading dimensions of it, and count with their fractions (Keras's, unless it is told
-// another type, are cut to integers).
+// TP / (TP + FP + FN), averaged over the target classes that occur. Predictions and targets may have any type and have
+// one shape, apart from the class axis of those that are not sparse; classes out of range do not count. Weights have
+// the targets' shape, or its leading dimensions, and count with their fractions (Keras truncates them to integers
+// unless given another dtype).
 class PANTO_EXPORT IoU : public PredictionMetric {
  public:
   // Throw InvalidArgument unless num_classes is positive and the target classes, at least one, are in [0, num_classes).
@@ -65,11 +65,11 @@ class PANTO_EXPORT IoU : public PredictionMetric {
 
 struct BinaryIoUOptions {
   std::vector<int64_t> target_class_ids = {0, 1};
-  double threshold = 0.5;  // from which a prediction is of class 1
+  double threshold = 0.5;  // predictions from here on are of class 1
   std::string name = "";
   DType dtype = kFloat32;
 };
-// Of predictions in [0, 1].
+// For predictions in [0, 1].
 class PANTO_EXPORT BinaryIoU final : public IoU {
  public:
   BinaryIoU();
@@ -80,7 +80,7 @@ class PANTO_EXPORT BinaryIoU final : public IoU {
   double threshold_;
 };
 
-// Of all classes.
+// Over all classes.
 class PANTO_EXPORT MeanIoU : public IoU {
  public:
   explicit MeanIoU(int64_t num_classes);
@@ -97,7 +97,7 @@ struct OneHotIoUOptions {
   std::string name = "";
   DType dtype = kFloat32;
 };
-// Of one-hot targets, and scores unless predictions are sparse.
+// For one-hot targets, and scores as predictions unless sparse_prediction.
 class PANTO_EXPORT OneHotIoU final : public IoU {
  public:
   OneHotIoU(int64_t num_classes, std::vector<int64_t> target_class_ids);

@@ -24,8 +24,8 @@ Tensor RootMeanSquaredError::compute() const { return sqrt(totals_.mean()); }
 namespace {
 
 struct Deviations {
-  Tensor prediction, target;  // from their means
-  Tensor gap;                 // between the means
+  Tensor prediction, target;  // differences from their means
+  Tensor gap;                 // difference of the means
 };
 
 Deviations deviations(const Tensor& prediction, const Tensor& target, int64_t axis) {

@@ -1,9 +1,9 @@
-// Metrics of regressions: what the errors are beside what varies.
+// Metrics of regression: errors, and how predictions and targets vary together.
 //
 //   metrics::RootMeanSquaredError error;
 //   metrics::R2Score score(3);                       // of predictions [batch, 3]
 //
-// What nn/metrics/metric.h says goes for them.
+// They follow nn/metrics/metric.h.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,12 @@ class PANTO_EXPORT RootMeanSquaredError final : public PredictionMetric {
   MeanTotals totals_;
 };
 
-// Pearson's coefficient of correlation along an axis, which the result lacks: in [-1, 1], NaN where one of both is
-// constant.
+// Pearson's correlation along an axis, which the result does not have: in [-1, 1]; NaN if one of both is constant.
 PANTO_EXPORT Tensor pearson_correlation(Arg prediction, Arg target, int64_t axis = -1);
-// Lin's coefficient of concordance (1989): 2 cov / (var + var + (mean - mean)^2 + 1e-7).
+// Lin's concordance correlation (1989): 2 cov / (var + var + (mean - mean)^2 + 1e-7).
 PANTO_EXPORT Tensor concordance_correlation(Arg prediction, Arg target, int64_t axis = -1);
 
-// Means of these over all samples.
+// Means of these functions over all samples.
 class PANTO_EXPORT PearsonCorrelation final : public MeanMetricWrapper {
  public:
   PearsonCorrelation();
@@ -49,21 +48,21 @@ class PANTO_EXPORT ConcordanceCorrelation final : public MeanMetricWrapper {
 };
 
 enum class R2Aggregation : uint8_t {
-  kNone,                     // a number for each output
+  kNone,                     // one number per output
   kUniformAverage,           // their mean
-  kVarianceWeightedAverage,  // weighted by how much each output varies
+  kVarianceWeightedAverage,  // weighted by the variance of each output
 };
 
 struct R2Options {
   R2Aggregation class_aggregation = R2Aggregation::kUniformAverage;
-  int64_t num_regressors = 0;  // of the adjusted score; 0: the plain one
+  int64_t num_regressors = 0;  // for the adjusted score; 0: the plain score
   std::string name = "";
   DType dtype = kFloat32;
 };
-// The coefficient of determination, 1 - sum((t - p)^2) / sum((t - mean(t))^2), of predictions [batch, outputs]; 0 of
-// targets that are all equal, unless all errors are 0, which gives NaN. The adjusted score is 1 - (1 - r2) (n - 1) / (n
-// - num_regressors - 1), where n counts, as in Keras, the elements of all outputs; where n is too small for it, the
-// plain one.
+// The coefficient of determination, 1 - sum((t - p)^2) / sum((t - mean(t))^2), of predictions [batch, outputs]; for
+// targets that are all equal it is 0, or NaN if all errors are 0. The adjusted score is 1 - (1 - r2) (n - 1) / (n -
+// num_regressors - 1), where n counts, as in Keras, the elements of all outputs; if n is too small for that, the plain
+// score.
 class PANTO_EXPORT R2Score final : public PredictionMetric {
  public:
   // Throw InvalidArgument unless outputs is positive and num_regressors is not negative.

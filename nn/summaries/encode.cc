@@ -15,9 +15,9 @@
 namespace panto::summaries {
 namespace {
 
-// The first elements, in host memory: of a large batch only what is shown is converted.
+// The first elements, in host memory: converts only the part of a large batch that is shown.
 Tensor first_of(const Tensor& t, const Shape& shape) {
-  const RecorderPause pause;  // it is no part of what is computed
+  const RecorderPause pause;  // not part of the recorded computation
   return view_tensor(t.cpu(), shape);
 }
 
@@ -27,7 +27,7 @@ std::vector<double> numbers_of(const Tensor& t, std::string_view what) {
   if (!dtypes::kReal.contains(t.dtype())) {
     invalid("{} summary: expected real numbers, got {}", what, type_text(t.dtype(), t.partial_shape()));
   }
-  const RecorderPause pause;  // it is no part of what is computed
+  const RecorderPause pause;  // not part of the recorded computation
   return t.cast(kFloat64).to_vector<double>();
 }
 
@@ -59,7 +59,7 @@ Tensor histogram(const std::vector<double>& values, int64_t buckets) {
   Tensor t = allocate_tensor(cpu_device(), kFloat64, Shape{buckets, 3});
   auto* out = mutable_data<double>(t);
   const auto count = static_cast<double>(buckets);
-  // In parts of each end: their difference may be no double.
+  // Interpolates as a weighted sum of both ends, since their difference may overflow.
   const auto edge = [&, least = least, most = most](int64_t i) {
     const double share = static_cast<double>(i) / count;
     return i == buckets ? most : least * (1 - share) + most * share;

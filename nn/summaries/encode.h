@@ -1,4 +1,4 @@
-// Values in the forms that TensorBoard's plugins show. Internal.
+// Encodes values for TensorBoard's plugins. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace panto::summaries {
 
-// The elements of a real tensor. Throws InvalidArgument for other dtypes, as `what` of a summary.
+// The elements of a real tensor. Throws InvalidArgument for other dtypes; `what` names the kind of summary.
 std::vector<double> numbers_of(const Tensor& t, std::string_view what);
 
-// uint8, of what is that or floating-point from 0 to 1 (others become the nearer of these). As
-// tf.image.convert_image_dtype: 1 is 255.
+// Converts to uint8: bytes stay, floating-point values are clipped to [0, 1] and scaled so that 1 is 255, as
+// tf.image.convert_image_dtype.
 Tensor image_bytes(const Tensor& image);
-// float64 [buckets, 3]: from, to, how many. Of values that are all the same one bucket, one wide, around them; of none
-// [0, 3]. (TensorBoard's own summary_v2.py does so.)
+// float64 [buckets, 3]: lower bound, upper bound, count. If all values are equal, one bucket of width 1 around them;
+// without values [0, 3]. (As TensorBoard's own summary_v2.py.)
 Tensor histogram(const std::vector<double>& values, int64_t buckets);
 // string [2 + images]: width, height, PNGs.
 Tensor pictures(const Tensor& images, int64_t most);

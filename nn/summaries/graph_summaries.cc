@@ -41,7 +41,7 @@ Tensor audio_summary(Arg tag, Arg clips, Arg sample_rate, const AudioSummaryByte
 }
 
 Tensor text_summary(Arg tag, Arg texts) {
-  // A SummaryMetadata: field 1, the plugin, is a message whose field 1 is its name.
+  // A serialized SummaryMetadata: field 1, the plugin data, is a message whose field 1 is the plugin's name.
   constexpr std::string_view kText = "\x0a\x06\x0a\x04text";
   return collected(tensor_summary_bytes(std::move(tag), std::move(texts), kText));
 }
@@ -52,7 +52,7 @@ Tensor merge_summary(const std::vector<Tensor>& summaries, Arg::Where where) {
 }
 
 Tensor merge_all_summaries() {
-  static_cast<void>(current_graph());  // throws where there is none
+  static_cast<void>(current_graph());  // throws outside of a GraphScope
   return merge_summary(collected_tensors(kCollection));
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 // uint8 [height, width, channels] in host memory.
 Tensor pixels_of(const Tensor& x) {
-  const RecorderPause pause;  // it is no part of what is computed
+  const RecorderPause pause;  // not part of the recorded computation
   const Shape& shape = x.shape();
   const int rank = shape.rank();
   if ((rank != 2 && rank != 3) || shape.numel() == 0 || (rank == 3 && shape[2] > 4)) {
@@ -36,7 +36,7 @@ Tensor pixels_of(const Tensor& x) {
 
 using Colour = std::array<int, 3>;
 
-// An image made smaller: each pixel is the mean of those that it stands for.
+// Scales an image down: each pixel is the mean of the pixels that it replaces.
 class Smaller {
  public:
   Smaller(const Tensor& pixels, int64_t width, int64_t height)
@@ -70,7 +70,7 @@ class Smaller {
   int64_t full_height_, full_width_, channels_, width_, height_;
 };
 
-// ITU-R BT.601.
+// By ITU-R BT.601.
 int brightness(const Colour& c) { return (299 * c[0] + 587 * c[1] + 114 * c[2]) / 1000; }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string image_text(const Tensor& x, const ImageTextOptions& options) {
   const Tensor pixels = pixels_of(x);
   const int64_t height = pixels.shape()[0], width = pixels.shape()[1];
   const int64_t columns = std::min(width, options.width);
-  // In lines of two pixels, which are as high as a character. In doubles, which do not overflow.
+  // A line shows two rows of pixels, since characters are twice as high as wide. In doubles, which do not overflow.
   const double scaled = static_cast<double>(height) * static_cast<double>(columns) / static_cast<double>(width);
   const auto rows = static_cast<int64_t>(std::clamp(scaled / 2 + 0.5, 1.0, static_cast<double>(kMostRows)));
   std::string text;

@@ -12,7 +12,7 @@
 namespace panto::summaries {
 namespace {
 
-// ---- Protocol buffers, as far as these need them --------------------------------------------------------------------
+// ---- Protocol buffers, as far as needed here ------------------------------------------------------------------------
 
 enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 constexpr int kWireBits = 3;
@@ -79,11 +79,11 @@ std::string value_bytes(const HParam& value) {
 
 std::string plugin_data(uint32_t field, const std::string& inner) {
   std::string text;
-  bytes(text, field, inner);  // version 0 is left out
+  bytes(text, field, inner);  // version 0 is the default and omitted
   return text;
 }
 
-// FNV-1a: the same in every process.
+// A name from the values by FNV-1a: the same in every process.
 std::string name_of(const HParams& values) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const auto& [name, value] : values) {
@@ -186,13 +186,14 @@ std::string pr_curve_bytes(int64_t thresholds) {
 
 Tensor pr_curve(const std::vector<double>& labels, const std::vector<double>& predictions,
                 const std::vector<double>& weights, int64_t thresholds) {
-  // How many lie from each threshold up to the next; added up from the last on, those at or above it.
+  // Counts the predictions between each threshold and the next; summed up from the last, they give those at or above
+  // it.
   const auto n = static_cast<size_t>(thresholds);
   std::vector<double> tp(n), fp(n);
   const auto last = static_cast<double>(thresholds - 1);
   for (size_t i = 0; i < labels.size(); ++i) {
     const double weight = weights.empty() ? 1 : weights[weights.size() == 1 ? 0 : i];
-    // In float32, as TensorBoard does: 0.29 lies above the 29th of 100 there.
+    // In float32, as TensorBoard: 0.29 * 100 is 29 there, and below 29 in double.
     const float at = std::floor(static_cast<float>(std::clamp(predictions[i], 0.0, 1.0)) * static_cast<float>(last));
     (labels[i] != 0 ? tp : fp)[static_cast<size_t>(at)] += weight;
   }

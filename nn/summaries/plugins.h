@@ -1,5 +1,5 @@
-// What TensorBoard's plugins for hyper-parameters and precision-recall curves want beside, or instead of, a value:
-// bytes of protocol buffers of theirs (tensorboard/plugins/hparams/plugin_data.proto, api.proto,
+// The bytes that TensorBoard's plugins for hyper-parameters and precision-recall curves need beside, or instead of, a
+// value: their own protocol buffers (tensorboard/plugins/hparams/plugin_data.proto, api.proto,
 // pr_curve/plugin_data.proto). Internal.
 #pragma once
 
@@ -23,12 +23,12 @@ inline constexpr std::string_view kExperimentTag = "_hparams_/experiment",
 PANTO_EXPORT std::string session_start_bytes(const HParams& values, std::string_view trial, double time);
 std::string experiment_bytes(const HParams& values, const std::vector<std::string>& metrics, double time);
 std::string session_end_bytes(bool success, double time);
-// Names and values, as text, of what session_start_bytes, or TensorBoard, wrote; nothing of other bytes of the plugin.
-// Throws DataLoss for bytes that are none of a protocol buffer.
+// Parses bytes from session_start_bytes, or from TensorBoard, into names and values as text; other bytes of the plugin
+// give an empty list. Throws DataLoss for bytes that are not a protocol buffer.
 PANTO_EXPORT std::vector<std::pair<std::string, std::string>> hparams_in(std::string_view bytes);
 
 std::string pr_curve_bytes(int64_t thresholds);
-// float32 [6, thresholds]: true positives, false ones, true negatives, false ones, precision, recall.
+// float32 [6, thresholds]: true positives, false positives, true negatives, false negatives, precision, recall.
 Tensor pr_curve(const std::vector<double>& labels, const std::vector<double>& predictions,
                 const std::vector<double>& weights, int64_t thresholds);
 

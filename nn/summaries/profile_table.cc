@@ -1,4 +1,4 @@
-// The ops of a trace in Chrome's format.
+// The table of ops from a trace in Chrome's format.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -22,7 +22,7 @@ namespace {
 
 using summaries::html, summaries::html_lines, summaries::Line;
 
-// A page that a browser can still show.
+// Limits that keep the page small enough for browsers.
 constexpr size_t kMostTags = 300;               // of each kind
 constexpr size_t kMostPictureBytes = 64 << 20;  // of all pictures and sounds
 constexpr size_t kMostTextBytes = 10'000;       // of one text
@@ -38,7 +38,7 @@ struct Run {
   std::map<std::string, std::vector<std::pair<double, double>>> scalars;
   std::map<std::string, std::vector<std::pair<int64_t, Tensor>>> histograms;
   std::map<std::string, Latest> images, audio, texts, curves;
-  std::map<std::string, int> others;  // of plugins that are not shown
+  std::map<std::string, int> others;  // counts per plugin that is not shown
   std::vector<std::pair<std::string, std::string>> hparams;
   std::string graph;
   std::vector<std::string> notes;
@@ -74,7 +74,7 @@ void add_value(Run& run, const SummaryEvent& event, const SummaryValue& v) {
   }
 }
 
-// A file that is being written to may end with half a record.
+// A file that is still being written may end in the middle of a record.
 void read_file_of(const std::string& path, Run& run) {
   try {
     EventReader reader(path);
@@ -115,7 +115,7 @@ std::vector<Run> runs_in(const std::string& folder) {
     run.name = relative.empty() ? "." : relative;
     std::ranges::sort(names);
     for (const std::string& name : names) read_file_of(name, run);
-    // Of several files steps may overlap.
+    // Steps of several files may overlap.
     for (auto& [tag, points] : run.scalars) {
       std::ranges::stable_sort(points, {}, &std::pair<double, double>::first);
     }
@@ -125,7 +125,7 @@ std::vector<Run> runs_in(const std::string& folder) {
 
 // ---- Writing -------------------------------------------------------------------------------------------------------
 
-// The tags that any run has of a kind, and a line where there are too many.
+// The tags of one kind over all runs; adds a line to the page if there are too many.
 template <class Map>
 std::vector<std::string> tags_of(const std::vector<Run>& runs, Map Run::* kind, std::string& page) {
   std::set<std::string> all;
@@ -140,7 +140,7 @@ std::vector<std::string> tags_of(const std::vector<Run>& runs, Map Run::* kind, 
   return tags;
 }
 
-// A section, if there is something in it.
+// Adds a section unless its body is empty.
 void section(std::string& page, std::string_view id, std::string_view title, const std::string& body) {
   if (body.empty()) return;
   page += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, title, body);
@@ -222,7 +222,7 @@ std::string curves_html(const std::vector<Run>& runs) {
   return text;
 }
 
-// Pictures and sounds as long as there is room for them.
+// Embeds pictures and sounds up to a total size.
 class Media {
  public:
   std::string shown(const std::string& bytes, std::string_view element) {
@@ -248,7 +248,7 @@ std::string media_html(const std::vector<Run>& runs, std::map<std::string, Lates
       if (found == (run.*kind).end()) continue;
       const auto parts = found->second.value.data<std::string>();
       std::string body;
-      // Images stand behind their width and height, clips beside their labels.
+      // Images follow their width and height; clips alternate with their labels.
       constexpr size_t kMost = 24;
       for (size_t i = is_audio ? 0 : 2, n = 0; i < parts.size() && n < kMost; i += is_audio ? 2 : 1, ++n) {
         body += media.shown(parts[i], is_audio ? "audio" : "img");

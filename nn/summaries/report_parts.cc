@@ -38,7 +38,7 @@ struct Range {
     high = std::max(high, v);
   }
   bool any() const { return low <= high; }
-  // In [0, 1]. Halves, so that no difference overflows.
+  // In [0, 1]. Computed in halves so that no difference overflows.
   double share(double v) const { return high > low ? (v / 2 - low / 2) / (high / 2 - low / 2) : 0.5; }
   double at(double share) const { return low * (1 - share) + high * share; }
 };
@@ -67,7 +67,7 @@ std::string axes(const Range& x, const Range& y, const std::string& x_name) {
   return svg;
 }
 
-// At most so many: of neighbours the one that is farthest from where the line is.
+// Thins out points: of each group of neighbours keeps the one farthest from the last kept value.
 std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points) {
   constexpr size_t kMost = 800;
   if (points.size() <= kMost) return points;
@@ -140,7 +140,7 @@ std::string lines_svg(const std::vector<Line>& lines, const std::string& x_name)
       }
       path += fmt::format("{}{:.1f} {:.1f}", pen ? 'L' : 'M', kLeft + x.share(at) * kPlotWidth,
                           kTop + (1 - y.share(value)) * kPlotHeight);
-      if (!pen) path += "h.1";  // a point alone is seen, too
+      if (!pen) path += "h.1";  // a single point is visible, too
       pen = true;
     }
     svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" stroke-linecap=\"round\"/>\n",
@@ -164,7 +164,7 @@ std::string histograms_svg(const std::vector<std::pair<int64_t, Tensor>>& by_ste
   }
   Range x;
   double most = 0;
-  // Densities: buckets may be of any width.
+  // Compare densities, since buckets differ in width.
   const auto density = [](const double* bucket) {
     const double width = bucket[1] - bucket[0];
     return width > 0 && std::isfinite(bucket[2] / width) ? bucket[2] / width : 0.0;

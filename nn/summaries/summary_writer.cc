@@ -35,7 +35,7 @@ HParam::HParam(const char* value) : HParam(std::string(value)) {}
 void SummaryWriter::add(std::string_view tag, std::string_view plugin, Tensor value, int64_t step,
                         std::string content) {
   if (tag.empty()) invalid("summary: expected a tag, got none");
-  // Others could not be read again.
+  // Invalid UTF-8 could not be read back.
   if (!is_utf8(tag)) invalid("summary: expected a tag of UTF-8, got '{}'", tag);
   SummaryEvent event;
   event.wall_time = impl_->file.now();
@@ -45,7 +45,7 @@ void SummaryWriter::add(std::string_view tag, std::string_view plugin, Tensor va
 }
 
 namespace {
-// A summary that is all in the plugin's bytes.
+// The value of a summary whose content is all in the plugin's bytes.
 Tensor no_value() { return allocate_tensor(cpu_device(), kFloat32, Shape{0}); }
 }  // namespace
 

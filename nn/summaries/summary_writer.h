@@ -1,4 +1,4 @@
-// Writes what TensorBoard shows of a training run.
+// SummaryWriter: writes event files that TensorBoard shows.
 //
 //   SummaryWriter writer("runs/1");
 //   writer.scalar("loss", loss, step);                         // a number or a tensor
@@ -12,13 +12,13 @@
 //
 //   $ tensorboard --logdir runs
 //
-// Each writer makes a file of its own in the folder, in which TensorBoard sees new values after `flush_seconds`, after
-// `max_queue` of them, after `flush`, and when the writer or the process ends by itself. A thread writes, so the run
-// does not wait for the disk. What a file holds, read_events reads (panto/lib/graph/events/event_file.h).
+// Each writer makes its own file in the folder. TensorBoard sees new values after `flush_seconds`, after `max_queue`
+// values, after `flush`, and when the writer or the process ends normally. A thread writes, so the run does not wait
+// for the disk. read_events reads the file back (panto/lib/graph/events/event_file.h).
 //
-// A writer is of the process that made it: in a fork of it all throw FailedPrecondition, and destroying it does
-// nothing. Inside a trace there are no values: a traced function returns what is to be written. Thread-safety: may be
-// used by several threads at once.
+// A writer belongs to the process that made it: in a fork all functions throw FailedPrecondition, and destroying it
+// does nothing. Inside a trace there are no values: return from the traced function what is to be written.
+// Thread-safety: may be used by several threads at once.
 #pragma once
 
 #include <concepts>
@@ -38,10 +38,10 @@
 namespace panto {
 
 struct SummaryWriterOptions {
-  int64_t max_queue = 10;              // values that wait to be written, before a writer's thread is told
-  double flush_seconds = 120;          // how long they wait at most
-  std::string filename_suffix = "";    // of the file
-  Callable<double()> clock = nullptr;  // seconds since 1970, of events; none: the machine's
+  int64_t max_queue = 10;              // values to collect before the writing thread is woken
+  double flush_seconds = 120;          // the longest time that a value waits
+  std::string filename_suffix = "";    // appended to the file's name
+  Callable<double()> clock = nullptr;  // seconds since 1970, for events; none: the machine's clock
 };
 
 struct HistogramSummaryOptions {
@@ -84,17 +84,17 @@ class PANTO_EXPORT HParam {
 using HParams = std::vector<std::pair<std::string, HParam>>;
 
 struct HParamsOptions {
-  std::string trial = "";                 // runs with one name are of one trial; none: one that the values make
-  std::vector<std::string> metrics = {};  // tags of scalars that TensorBoard's table is to show
+  std::string trial = "";                 // runs with the same name form one trial; none: derived from the values
+  std::vector<std::string> metrics = {};  // tags of scalars for TensorBoard's table
 };
 
-// A step, and not the value that might stand in its place: steps are integers.
+// An integer step; bool is excluded, so that a swapped value and step do not compile.
 template <class I>
 concept StepNumber = std::integral<I> && !std::same_as<I, bool>;
 
 class PANTO_EXPORT SummaryWriter {
  public:
-  // Makes the folder where it is not there. Throws InvalidArgument for options out of range, and as write_file.
+  // Creates the folder if it does not exist. Throws InvalidArgument for options out of range, and as write_file.
   explicit SummaryWriter(const std::string& folder);
   SummaryWriter(const std::string& folder, SummaryWriterOptions options);
   ~SummaryWriter();  // closes
@@ -102,22 +102,22 @@ class PANTO_EXPORT SummaryWriter {
   SummaryWriter& operator=(const SummaryWriter&) = delete;
 
   // All throw FailedPrecondition for symbolic tensors and on a closed writer, InvalidArgument for an empty tag and for
-  // what the function does not show, and what writing before this call threw.
+  // values that the function cannot show, and errors from earlier writes.
 
-  // A number, or a real tensor with one element: it is written as float32.
+  // A number, or a real tensor with one element; written as float32.
   void scalar(std::string_view tag, double value, StepNumber auto step) {
     add_scalar(tag, value, static_cast<int64_t>(step));
   }
   void scalar(std::string_view tag, const Tensor& value, StepNumber auto step) {
     add_scalar(tag, value, static_cast<int64_t>(step));
   }
-  // How many of a real tensor's elements lie where. InvalidArgument for NaNs and infinities.
+  // The distribution of a real tensor's elements. InvalidArgument for NaNs and infinities.
   void histogram(std::string_view tag, const Tensor& values, StepNumber auto step,
                  const HistogramSummaryOptions& options = {}) {
     add_histogram(tag, values, static_cast<int64_t>(step), options);
   }
-  // uint8, or floating-point from 0 to 1 (others become the nearer of these): [height, width, channels] with 1 to 4
-  // channels, or [images, height, width, channels].
+  // uint8, or floating, clipped to [0, 1]: [height, width, channels] with 1 to 4 channels, or [images, height, width,
+  // channels].
   void image(std::string_view tag, const Tensor& images, StepNumber auto step,
              const ImageSummaryOptions& options = {}) {
     add_image(tag, images, static_cast<int64_t>(step), options);
@@ -125,7 +125,7 @@ class PANTO_EXPORT SummaryWriter {
   void text(std::string_view tag, std::string_view text, StepNumber auto step) {
     add_text(tag, text, static_cast<int64_t>(step));
   }
-  // Of a string tensor of rank 2 TensorBoard makes a table.
+  // TensorBoard shows a string tensor of rank 2 as a table.
   void text(std::string_view tag, const Tensor& texts, StepNumber auto step) {
     add_text(tag, texts, static_cast<int64_t>(step));
   }
@@ -134,29 +134,29 @@ class PANTO_EXPORT SummaryWriter {
              const AudioSummaryOptions& options = {}) {
     add_audio(tag, samples, static_cast<int64_t>(step), options);
   }
-  // Precision and recall of a classifier in two classes at thresholds: labels of 0 and 1, or bools; predictions of
-  // their shape, from 0 to 1 (others become the nearer of these). InvalidArgument for NaNs and fewer than two
-  // thresholds.
+  // Precision and recall of a binary classifier by threshold: labels of 0 and 1, or bools; predictions of the same
+  // shape, clipped to [0, 1]. InvalidArgument for NaNs and fewer than two thresholds.
   void pr_curve(std::string_view tag, const Tensor& labels, const Tensor& predictions, StepNumber auto step,
                 const PrCurveOptions& options = {}) {
     add_pr_curve(tag, labels, predictions, static_cast<int64_t>(step), options);
   }
-  // What the run was told, for TensorBoard's HPARAMS; once, before its results. InvalidArgument for a name given twice.
+  // The run's hyper-parameters, for TensorBoard's HPARAMS; call it once, before the results. InvalidArgument for a name
+  // given twice.
   void hparams(const HParams& values, const HParamsOptions& options = {});
-  // The run has ended; whether it did what it was to.
+  // Marks the run as ended, successfully or not.
   void hparams_end(bool success = true);
-  // What scalar_summary and the like give, and merge_all_summaries (panto/nn/summaries/graph_summaries.h): a Summary's
-  // bytes, or a string tensor of such. InvalidArgument for other bytes.
+  // Writes the result of scalar_summary, merge_all_summaries and the like (panto/nn/summaries/graph_summaries.h): a
+  // Summary's bytes, or a string tensor of such. InvalidArgument for other bytes.
   void add_summary(std::string_view summary, StepNumber auto step) {
     add_serialized(summary, static_cast<int64_t>(step));
   }
   void add_summary(const Tensor& summary, StepNumber auto step) { add_serialized(summary, static_cast<int64_t>(step)); }
-  // As a GraphDef, for TensorBoard's picture of it.
+  // Writes the graph as a GraphDef, for TensorBoard's graph view.
   void graph(const Graph& graph);
 
-  // What was given before is on the disk.
+  // Waits until all earlier values are on the disk.
   void flush();
-  // The same, and the end: nothing may be written afterwards. May be called again.
+  // Flushes and closes the file: nothing may be written afterwards. May be called again.
   void close();
   const std::string& path() const noexcept;  // of the file
 

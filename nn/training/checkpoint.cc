@@ -25,7 +25,7 @@ VariableResource& resource_of(const Variable& v) {
   return variable_of(v.handle());
 }
 
-// Gives each name once: a number goes behind the part before the last slash, so that what belongs together stays so.
+// Makes names unique: puts a number before the last slash, so that variables of one layer keep a common prefix.
 class Names {
  public:
   void begin_list() { numbers_.clear(); }
@@ -58,7 +58,7 @@ void expect_fits(const WantedValue& wanted, DType dtype, const Shape& shape) {
           type_text(wanted.dtype, wanted.shape));
 }
 
-// Pairs of a variable and its value, all of which fit.
+// Pairs each variable with its value, after checking that all fit.
 Pairs matched(const std::vector<NamedVariable>& variables, std::vector<NamedTensor> values) {
   std::map<std::string, Tensor, std::less<>> by_name;
   for (auto& [name, value] : values) by_name.emplace(std::move(name), std::move(value));
@@ -83,7 +83,7 @@ Pairs matched(const std::vector<NamedVariable>& variables, std::vector<NamedTens
   return pairs;
 }
 
-// The same of a checkpoint, which may have more values.
+// The same for a checkpoint, which may have more values.
 Pairs matched(const std::vector<NamedVariable>& variables, const CheckpointReader& reader,
               std::span<const std::optional<TensorPart>> parts = {}) {
   std::vector<WantedValue> wanted;
@@ -101,7 +101,7 @@ Pairs matched(const std::vector<NamedVariable>& variables, const CheckpointReade
 
 bool ends_as_one_file(const std::string& path) { return path.ends_with(".npz") || path.ends_with(".safetensors"); }
 
-// Whether what is to be read is one; else it is a checkpoint. Throws InvalidArgument for what is neither.
+// Whether the path is a single file; otherwise it is a checkpoint. Throws InvalidArgument if it is neither.
 bool is_one_file(const std::string& path) {
   const bool one_file = ends_as_one_file(path);
   if (!one_file && !is_checkpoint_name(path) && !checkpoint_exists(path)) {

@@ -16,7 +16,7 @@ namespace {
 Tensor& value_of(Tensor& gradient) { return gradient; }
 Tensor& value_of(Gradient& gradient) { return gradient.elements(); }
 
-// The elements of those that are defined.
+// The elements of the defined gradients.
 template <class G>
 std::vector<Tensor> values_of(std::span<const G> gradients) {
   std::vector<Tensor> values;
@@ -36,21 +36,22 @@ std::vector<G> changed(std::span<const G> gradients, const F& change) {
   return result;
 }
 
-// A norm as the product of two float64 scalars: a sum of squares would be too large, or too small, for its type.
+// A norm as the product of two float64 scalars: a plain sum of squares could overflow or underflow in the elements'
+// type.
 struct Norm {
   Tensor largest;  // the largest absolute value, or the smallest normal float
-  Tensor share;    // the norm of the elements divided by that
+  Tensor share;    // the norm divided by `largest`
 };
 
 Norm norm_of(std::span<const Tensor> values) {
   if (values.empty()) return {tensor(1.0), tensor(0.0)};
-  // Begun with the first value, so that all is computed where that is.
+  // Starts from the first value, so that all is computed on its device.
   Tensor largest, squares;
   for (const Tensor& x : values) {
     const Tensor here = cast(max(abs(x)), kFloat64);
     largest = largest.defined() ? maximum(largest, here) : here;
   }
-  // Not zero, in any type, and not minus infinity, which is the largest of no elements.
+  // Not zero in any type, and not minus infinity, the maximum of no elements.
   largest = maximum(largest, static_cast<double>(std::numeric_limits<float>::min()));
   for (const Tensor& x : values) {
     const Tensor here = cast(sum(square(x / cast(largest, x.dtype()))), kFloat64);
@@ -59,9 +60,9 @@ Norm norm_of(std::span<const Tensor> values) {
   return {largest, sqrt(squares)};
 }
 
-// What brings a norm down to `limit`: exactly 1 where it is not above.
+// The factor that reduces a norm to `limit`: exactly 1 if the norm is not above it.
 Tensor factor(const Norm& norm, double limit) {
-  // In units of the largest element. The bound keeps it finite; no tensor's norm has so many of these.
+  // In units of the largest element. The bound keeps it finite; no tensor's norm reaches that many units.
   const Tensor allowed = minimum(limit / norm.largest, 1e30);
   return allowed / maximum(norm.share, allowed);
 }

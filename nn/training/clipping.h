@@ -1,10 +1,10 @@
-// Clipping: gradients made smaller before they are applied.
+// Clipping: limits gradients before they are applied.
 //
 //   adam.apply(clip_by_global_norm(tape.gradient(loss, adam.variables()), 1.0));
 //
-// Gradients that are undefined stay so, those that are rows (tape.sparse_gradient) stay rows; of a row that occurs
-// several times each occurrence counts for itself, as in TensorFlow. Norms are computed without overflow. A gradient
-// that is not finite makes what is scaled by its norm NaN. Thread-safety: as that of ops.
+// Undefined gradients stay undefined and sparse ones (tape.sparse_gradient) stay sparse; if a row occurs several times,
+// each occurrence counts separately, as in TensorFlow. Norms are computed without overflow. If a gradient is not
+// finite, everything scaled by its norm becomes NaN. Thread-safety: as that of ops.
 #pragma once
 
 #include <span>
@@ -16,24 +16,25 @@
 
 namespace panto {
 
-// Each element brought into [low, high]. Throws InvalidArgument unless low <= high.
+// Clips each element to [low, high]. Throws InvalidArgument unless low <= high.
 PANTO_EXPORT Tensor clip_by_value(const Tensor& x, double low, double high);
 PANTO_EXPORT Gradient clip_by_value(const Gradient& gradient, double low, double high);
 PANTO_EXPORT std::vector<Tensor> clip_by_value(std::span<const Tensor> gradients, double low, double high);
 PANTO_EXPORT std::vector<Gradient> clip_by_value(std::span<const Gradient> gradients, double low, double high);
 
-// Each gradient whose Euclidean norm is above `norm` scaled to it. Throws InvalidArgument unless norm is positive.
+// Scales each gradient whose Euclidean norm is above `norm` down to `norm`. Throws InvalidArgument unless norm is
+// positive.
 PANTO_EXPORT Tensor clip_by_norm(const Tensor& x, double norm);
 PANTO_EXPORT Gradient clip_by_norm(const Gradient& gradient, double norm);
 PANTO_EXPORT std::vector<Tensor> clip_by_norm(std::span<const Tensor> gradients, double norm);
 PANTO_EXPORT std::vector<Gradient> clip_by_norm(std::span<const Gradient> gradients, double norm);
 
-// All gradients scaled by one number, if the Euclidean norm of all together is above `norm`, to which it then comes
+// If the Euclidean norm of all gradients together is above `norm`, scales all by one factor so that it becomes `norm`
 // (Pascanu et al. 2013). Throws InvalidArgument unless norm is positive.
 PANTO_EXPORT std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> gradients, double norm);
 PANTO_EXPORT std::vector<Gradient> clip_by_global_norm(std::span<const Gradient> gradients, double norm);
 
-// That norm: a float64 scalar, 0 of no gradients.
+// The norm of all gradients together: a float64 scalar, 0 for no gradients.
 PANTO_EXPORT Tensor global_norm(std::span<const Tensor> gradients);
 PANTO_EXPORT Tensor global_norm(std::span<const Gradient> gradients);
 

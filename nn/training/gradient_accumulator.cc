@@ -21,7 +21,7 @@ GradientAccumulator::GradientAccumulator(Optimizer& optimizer, const GradientAcc
   if (optimizer.variables().empty()) {
     invalid("gradient accumulator: expected an optimizer that has variables, got one without (optimizer.build)");
   }
-  // Slots cannot be made inside the branch of a conditional.
+  // Slots cannot be created inside a branch of a conditional.
   optimizer_.build(optimizer_.variables());
   const VariableUseScope beside(VariableUse::kKept);
   const Initializer zero = constant_initializer(0);
@@ -40,7 +40,7 @@ std::vector<Variable> GradientAccumulator::slots() const {
 void GradientAccumulator::accumulate_or_step(const std::vector<Tensor>& gradients) {
   const Tensor count = count_.value();
   const Tensor next = count + int64_t{1};
-  // Each sum is read once, before anything changes.
+  // Reads each sum once, before anything changes.
   std::vector<Tensor> sums;
   for (size_t i = 0; i < gradients.size(); ++i) {
     sums.push_back(gradients[i].defined() ? sums_[i].value() + gradients[i] : Tensor());

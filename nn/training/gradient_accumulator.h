@@ -1,4 +1,4 @@
-// Gradients of several small batches as one large batch's.
+// GradientAccumulator: accumulates the gradients of several small batches into one large batch's.
 //
 //   Adam adam(model.variables());
 //   GradientAccumulator accumulator(adam, {.steps = 4});
@@ -27,24 +27,24 @@
 namespace panto {
 
 struct GradientAccumulatorOptions {
-  int64_t steps = 2;  // calls of `apply` that make one step of the optimizer
-  bool mean = true;   // of their gradients, as Keras's gradient_accumulation_steps; else their sum
+  int64_t steps = 2;  // calls of `apply` per step of the optimizer
+  bool mean = true;   // average the gradients, as Keras's gradient_accumulation_steps; else sum them
 };
 
-// A variable changes if it has a gradient at the last of the calls. What it has accumulated by then stays for later
-// calls otherwise. Rows are made whole.
+// A variable changes only if it has a gradient in the last of the calls; otherwise its accumulated gradient stays for
+// later calls. Sparse gradients become dense.
 class PANTO_EXPORT GradientAccumulator {
  public:
-  // The optimizer, which must outlive this, has its variables: `optimizer.build(variables)` where it was made without.
-  // Throws InvalidArgument unless steps is positive, and where there are no variables.
+  // The optimizer must outlive the accumulator and have its variables: call `optimizer.build(variables)` if it was
+  // constructed without. Throws InvalidArgument unless steps is positive, and if there are no variables.
   GradientAccumulator(Optimizer& optimizer, const GradientAccumulatorOptions& options);
 
-  // Gradients by variable, as Optimizer::apply takes them, and throws. Inside a GraphScope: adds the nodes, and returns
-  // the one that runs them all.
+  // Takes gradients by variable as Optimizer::apply, and throws as that. Inside a GraphScope: adds the nodes, and
+  // returns the one that runs them all.
   Operation apply(std::span<const Tensor> gradients, std::source_location where = std::source_location::current());
   Operation apply(std::span<const Gradient> gradients, std::source_location where = std::source_location::current());
 
-  // What a checkpoint must keep beside the optimizer's: of each variable what has accumulated
+  // The variables that a checkpoint must keep beside the optimizer's: the accumulated gradient of each variable
   // ("VARIABLE/gradient_accumulator"), then "accumulated_steps" (int64).
   std::vector<Variable> slots() const;
 

@@ -21,7 +21,7 @@ namespace {
 
 bool is_matrix(const Tensor& x) { return x.partial_shape().rank() == 2 || !x.partial_shape().known_rank(); }
 
-// -log softmax(logits)[label]. Logits of an unknown rank are taken for a matrix.
+// -log softmax(logits)[label]. Logits of unknown rank are treated as a matrix.
 Tensor losses_of_labels(const Tensor& logits, const Tensor& labels) {
   if (is_matrix(logits)) return sparse_softmax_cross_entropy_and_backprop(logits, labels).loss;
   return reshape(sparse_softmax_cross_entropy_and_backprop(in_rows(logits), reshape(labels, {-1})).loss, shape(labels));
@@ -43,7 +43,7 @@ Tensor huber(Arg prediction, Arg target, const HuberOptions& options) {
     const double delta = options.delta;
     if (!(delta > 0) || !std::isfinite(delta)) invalid("delta: expected a positive number, got {}", delta);
     const Tensor distance = abs(p - t);
-    // d * (|e| - d / 2) with d = min(|e|, delta): both pieces at once, and no square overflows.
+    // d * (|e| - d / 2) with d = min(|e|, delta) covers both cases, and no square overflows.
     const Tensor d = minimum(distance, delta);
     return by_sample(d * (distance - 0.5 * d));
   });

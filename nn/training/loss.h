@@ -1,15 +1,15 @@
-// Losses and metrics over a batch.
+// Losses over a batch.
 //
 //   Tensor loss = sparse_categorical_cross_entropy(model(images), labels, {.from_logits = true});
 //   Tensor loss = mean_squared_error(model(x), y, {.weights = w, .reduction = LossReduction::kSum});
 //
-// Predictions come first, then what they should be, of the same shape (of which nothing is broadcast) and, where that
-// has another type, cast to that of the predictions. A loss has one value for each sample: [batch, ...] without the
-// last dimension, over which the mean is taken (mean_..., huber, binary_...) or which are the classes (categorical). Of
-// a vector of predictions each element is a sample, where there are no classes. Values are Keras's. More losses:
-// losses/regression.h, losses/classification.h, losses/sampled.h; metrics that add up over batches: nn/metrics.
+// Predictions come first, then targets of the same shape (nothing is broadcast), cast to the predictions' type if
+// theirs differs. A loss has one value for each sample: [batch, ...] without the last dimension, which is averaged
+// (mean_..., huber, binary_...) or holds the classes (categorical). In a vector of predictions each element is a
+// sample, if there are no classes. Values are Keras's. More losses: losses/regression.h, losses/classification.h,
+// losses/sampled.h; metrics that accumulate over batches: nn/metrics.
 //
-// All throw InvalidArgument where shapes do not fit, predictions are not floating or options are out of range.
+// All throw InvalidArgument if shapes do not fit, predictions are not floating or options are out of range.
 // Thread-safety: as that of ops.
 #pragma once
 
@@ -25,12 +25,12 @@ namespace panto {
 enum class LossReduction : uint8_t {
   kMean,  // the sum divided by the number of samples, whatever their weights
   kSum,
-  kNone,          // a value for each sample
-  kWeightedMean,  // the sum divided by that of the weights; 0 where they are all 0
+  kNone,          // one value per sample
+  kWeightedMean,  // the sum divided by the sum of weights; 0 if these are all 0
 };
 
 struct LossOptions {
-  Tensor weights = {};  // by which samples' values are multiplied: broadcast to them
+  Tensor weights = {};  // multiplied with the samples' values: broadcast to them
   LossReduction reduction = LossReduction::kMean;
 };
 
@@ -48,36 +48,36 @@ struct HuberOptions {
 PANTO_EXPORT Tensor huber(Arg prediction, Arg target, const HuberOptions& options = {});
 
 struct CrossEntropyOptions {
-  bool from_logits = false;    // predictions are logits, not probabilities
-  double label_smoothing = 0;  // in [0, 1]: this share of each label goes to all classes alike
-  int64_t axis = -1;           // of the classes, or what the mean of binary losses is taken over
+  bool from_logits = false;    // predictions are logits instead of probabilities
+  double label_smoothing = 0;  // in [0, 1]: this share of each label is spread evenly over all classes
+  int64_t axis = -1;           // of the classes; for binary losses, the axis to average over
   Tensor weights = {};
   LossReduction reduction = LossReduction::kMean;
 };
-// -target * log(p) - (1 - target) * log(1 - p), where p is the prediction, brought into [1e-7, 1 - 1e-7], or the
-// sigmoid of logits (then computed without overflow, and as exactly for p near 0 or 1). Targets in [0, 1].
+// -target * log(p) - (1 - target) * log(1 - p), where p is the prediction clipped to [1e-7, 1 - 1e-7], or the sigmoid
+// of logits (computed without overflow, and precise also for p near 0 or 1). Targets are in [0, 1].
 PANTO_EXPORT Tensor binary_cross_entropy(Arg prediction, Arg target, const CrossEntropyOptions& options = {});
-// -sum(target * log(p)) over the classes, the last dimension, where p is the prediction divided by its sum and brought
-// into [1e-7, 1 - 1e-7], or the softmax of logits. Targets are one-hot or any probabilities.
+// -sum(target * log(p)) over the classes, where p is the prediction divided by its sum and clipped to [1e-7, 1 - 1e-7],
+// or the softmax of logits. Targets are one-hot or any probabilities.
 PANTO_EXPORT Tensor categorical_cross_entropy(Arg prediction, Arg target, const CrossEntropyOptions& options = {});
 
 struct SparseCrossEntropyOptions {
   bool from_logits = false;
-  std::optional<int64_t> ignore_class = std::nullopt;  // samples with this label do not count: any integer
+  std::optional<int64_t> ignore_class = std::nullopt;  // samples with this label do not count; may be any integer
   int64_t axis = -1;                                   // of the classes
   Tensor weights = {};
   LossReduction reduction = LossReduction::kMean;
 };
-// -log(p[label]), where p is the softmax of logits or the prediction [..., classes], brought into [1e-7, 1 - 1e-7] and
-// divided by its sum. Labels are int32 or int64 of shape [...]. Throws InvalidArgument for one not in [0, classes).
+// -log(p[label]), where p is the softmax of logits, or the prediction [..., classes] clipped to [1e-7, 1 - 1e-7] and
+// divided by its sum. Labels are int32 or int64 of shape [...]. Throws InvalidArgument for a label not in [0, classes).
 PANTO_EXPORT Tensor sparse_categorical_cross_entropy(Arg prediction, Arg labels,
                                                      const SparseCrossEntropyOptions& options = {});
 
-// ---- TensorFlow's, of logits and labels in this order: a value for each sample --------------------------------------
+// ---- TensorFlow's, with arguments (logits, labels): one value per sample --------------------------------------------
 // (TensorFlow takes them by name, labels first.)
 
-// -sum(labels * log softmax(logits)) over the last dimension, the classes: [..., classes] -> [...]. Labels are as
-// probabilities, of the logits' shape.
+// -sum(labels * log softmax(logits)) over the last dimension, the classes: [..., classes] -> [...]. Labels are
+// probabilities, in the logits' shape.
 PANTO_EXPORT Tensor softmax_cross_entropy_with_logits(Arg logits, Arg labels);
 // -log softmax(logits)[label]: logits [..., classes], labels [...] int32 or int64 -> [...]. Throws InvalidArgument for
 // a label not in [0, classes).
@@ -89,7 +89,7 @@ PANTO_EXPORT Tensor sigmoid_cross_entropy_with_logits(Arg logits, Arg labels);
 // Mean over the batch of -log softmax(logits)[label]: logits [batch, classes] floating, labels [batch] int32 or int64
 // in [0, classes). A scalar. Throws InvalidArgument for a label out of range.
 PANTO_EXPORT Tensor sparse_cross_entropy(Arg logits, Arg labels);
-// Share of rows whose largest logit is the label's: a float32 scalar in [0, 1].
+// Share of the rows whose largest logit is at the label: a float32 scalar in [0, 1].
 PANTO_EXPORT Tensor accuracy(Arg logits, Arg labels);
 
 }  // namespace panto

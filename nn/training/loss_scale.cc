@@ -22,7 +22,7 @@ namespace {
 Gradient divided(Gradient g, const Tensor& scale) {
   Tensor& elements = g.elements();
   if (!elements.defined()) return g;
-  // A half's range may not hold the scale.
+  // The scale may be too large for a 16-bit type.
   const DType type = elements.dtype();
   const bool half = type == kFloat16 || type == kBFloat16;
   elements = half ? cast(cast(elements, kFloat32) / scale, type) : elements / cast(scale, type);
@@ -81,7 +81,7 @@ void LossScale::step(Optimizer& optimizer, const std::vector<Gradient>& gradient
     if (!options_.dynamic) return;
     const Tensor now = steps + int64_t{1};
     const Tensor grows = now >= options_.growth_steps;
-    // The largest that is finite stays.
+    // Does not grow to infinity.
     const Tensor larger = scale * static_cast<float>(options_.factor);
     scale_.assign(where(logical_and(grows, isfinite(larger)), larger, scale));
     finite_steps_.assign(where(grows, zeros_like(now), now));
@@ -108,7 +108,7 @@ Operation LossScale::apply(Optimizer& optimizer, std::span<const Gradient> gradi
                            std::source_location where) {
   return from_caller(where, [&] {
     expect_gradients_fit(optimizer.variables(), gradients);
-    // Slots cannot be made inside the branch of a conditional.
+    // Slots cannot be created inside a branch of a conditional.
     optimizer.build(optimizer.variables());
     const std::vector<Gradient> own(gradients.begin(), gradients.end());
     if (!is_graph_by_hand()) {

@@ -1,5 +1,5 @@
-// Loss scaling: training with float16, whose smallest numbers are too large for many gradients (Micikevicius et al.
-// 2018).
+// LossScale: loss scaling for training with float16, in which many gradients are too small to be represented
+// (Micikevicius et al. 2018).
 //
 //   LossScale scale;                                      // 2^15 at first
 //   GradientTape tape;
@@ -28,39 +28,39 @@ namespace panto {
 
 struct LossScaleOptions {
   double initial = 32768;       // as Keras; positive
-  bool dynamic = true;          // else the scale stays
-  int64_t growth_steps = 2000;  // so many finite steps make the scale `factor` times as large
-  double factor = 2;            // above 1; a gradient that is not finite makes it as much smaller, down to 1
+  bool dynamic = true;          // false: the scale is constant
+  int64_t growth_steps = 2000;  // after this many finite steps in a row the scale is multiplied by `factor`
+  double factor = 2;            // above 1; a gradient that is not finite divides the scale by it, down to 1
 };
 
-// As Keras's LossScaleOptimizer. Where a gradient is not finite no variable changes, and the optimizer's own do not.
+// As Keras's LossScaleOptimizer. If a gradient is not finite, neither the variables nor the optimizer's slots change.
 class PANTO_EXPORT LossScale {
  public:
-  // Throws InvalidArgument for options out of their range.
+  // Throws InvalidArgument for options out of range.
   explicit LossScale(const LossScaleOptions& options = {});
 
   // The loss, or losses, multiplied by the scale, in their dtype.
   Tensor scale_loss(const Tensor& loss) const;
-  // Gradients divided by the scale. Undefined ones stay so, rows stay rows.
+  // Divides gradients by the scale. Undefined ones stay undefined, sparse ones stay sparse.
   std::vector<Tensor> unscale_gradients(std::span<const Tensor> gradients) const;
   std::vector<Gradient> unscale_gradients(std::span<const Gradient> gradients) const;
 
-  // One step of the optimizer, which has its variables (`optimizer.build(variables)` where it was made without), by
-  // gradients of the scaled loss; none where one of them is not finite. Throws as Optimizer::apply. Inside a
-  // GraphScope: adds the nodes, and returns the one that runs them all.
+  // One step of the optimizer by gradients of the scaled loss; no step if one of them is not finite. The optimizer must
+  // have its variables: call `optimizer.build(variables)` if it was constructed without. Throws as Optimizer::apply.
+  // Inside a GraphScope: adds the nodes, and returns the one that runs them all.
   Operation apply(Optimizer& optimizer, std::span<const Tensor> gradients,
                   std::source_location where = std::source_location::current());
   Operation apply(Optimizer& optimizer, std::span<const Gradient> gradients,
                   std::source_location where = std::source_location::current());
 
-  // The same with what `changed` makes of the gradients once they are divided (clipping), inside the step.
+  // The same; inside the step, applies `changed` to the divided gradients (clipping).
   using Change = Callable<std::vector<Gradient>(std::vector<Gradient> gradients)>;
   Operation apply(Optimizer& optimizer, std::span<const Gradient> gradients, const Change& changed,
                   std::source_location where = std::source_location::current());
 
   // The scale of the next step, a float32 scalar.
   Tensor scale() const { return scale_.value(); }
-  // What a checkpoint must keep: "loss_scale" (float32), "finite_steps" (int64).
+  // The variables that a checkpoint must keep: "loss_scale" (float32), "finite_steps" (int64).
   std::vector<Variable> slots() const { return {scale_, finite_steps_}; }
 
  private:

@@ -1,5 +1,5 @@
-// Moving averages of variables: what is trained jumps about, its average is better to evaluate (Polyak and Juditsky
-// 1992).
+// ExponentialMovingAverage: moving averages of variables. Trained variables fluctuate; their averages often evaluate
+// better (Polyak and Juditsky 1992).
 //
 //   ExponentialMovingAverage average(model.variables(), {.decay = 0.999});
 //   for (...) {
@@ -10,7 +10,7 @@
 //   evaluate(model);
 //   average.swap();              // its own values again
 //
-// In a graph apply() is a node that is to run after the training step's:
+// In a graph apply() returns a node, which must run after the training step:
 //
 //   ControlDependencies after({train});
 //   Operation step = average.apply();
@@ -32,39 +32,41 @@ namespace panto {
 
 struct MovingAverageOptions {
   double decay = 0.999;  // in [0, 1]
-  // A number that grows with training, as a global step: averages then decay by min(decay, (1 + n) / (10 + n)) only, so
-  // that they follow faster at the beginning.
+  // A number that grows with training, such as a global step: averages then decay by min(decay, (1 + n) / (10 + n))
+  // only, so that they follow faster at the beginning.
   Variable num_updates = {};
 };
 
-// As TensorFlow's: an average begins as its variable is, and apply() makes average -= (1 - decay) * (average - v).
+// As TensorFlow's: an average starts at its variable's value, and apply() computes average -= (1 - decay) * (average -
+// v).
 class PANTO_EXPORT ExponentialMovingAverage {
  public:
-  // Of variables that the first apply is given.
+  // Averages the variables given to the first apply.
   explicit ExponentialMovingAverage(MovingAverageOptions options = {});
-  // Makes the averages, so that apply can be traced. Throws InvalidArgument for a decay out of its range, and for
+  // Makes the averages now, so that apply can be traced. Throws InvalidArgument for a decay out of range, and for
   // variables that are not floating.
   explicit ExponentialMovingAverage(std::initializer_list<Variable> variables, MovingAverageOptions options = {});
-  // A template, so that options in braces are taken for what they are.
+  // A template, so that options in braces are not taken for variables.
   template <std::same_as<std::vector<Variable>> Variables>
   explicit ExponentialMovingAverage(const Variables& variables, MovingAverageOptions options = {})
       : ExponentialMovingAverage(std::move(options)) {
     add(variables);
   }
 
-  // One step of those averages: of all so far, or of these, where it makes those that are missing. Without any, of the
-  // trainable variables of the graph; FailedPrecondition outside of one. In a graph returns the node that makes it.
+  // One step of all averages so far; or of the given variables' averages, making those that are missing. If there are
+  // none, of the graph's trainable variables; FailedPrecondition outside of a graph. In a graph it returns the node
+  // that runs the step.
   Operation apply(std::source_location where = std::source_location::current());
   Operation apply(const std::vector<Variable>& variables, std::source_location where = std::source_location::current());
 
-  // The variable that holds it. Throws InvalidArgument for a variable that has none.
+  // The variable that holds the average. Throws InvalidArgument for a variable without one.
   const Variable& average(const Variable& variable) const;
-  // All of them, as what a checkpoint must keep: named "VARIABLE/ExponentialMovingAverage".
+  // All averages, for a checkpoint to keep: named "VARIABLE/ExponentialMovingAverage".
   std::vector<Variable> averages() const;
   const std::vector<Variable>& variables() const { return variables_; }
 
-  // Variables get their averages, and averages what the variables were. Twice: nothing has changed. In a graph returns
-  // the node that does it.
+  // Swaps the values of variables and averages. Calling it twice changes nothing. In a graph it returns the node that
+  // swaps.
   Operation swap(std::source_location where = std::source_location::current());
 
  private:

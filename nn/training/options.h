@@ -1,4 +1,4 @@
-// What optimizers, losses and metrics ask of their options. Internal.
+// Checks of options of optimizers, losses and metrics. Internal.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline double not_negative(const char* what, double value) {
   return value;
 }
 
-// An epsilon that is not 0 in the variable's type: the smallest float16 is 2^-24.
+// An epsilon that does not round to 0 in the variable's type: the smallest float16 is 2^-24.
 inline double epsilon_in(DType type, double epsilon) {
   return type == kFloat16 && epsilon > 0 ? std::max(epsilon, 0x1p-24) : epsilon;
 }

@@ -20,7 +20,7 @@ using plots::Scale;
 
 constexpr std::string_view kMarks = "*+ox#@%&";
 
-// Dots in rows and columns, joined by straight lines.
+// A raster of dots, joined by straight lines.
 class Raster {
  public:
   Raster(int64_t columns, int64_t rows)
@@ -64,7 +64,7 @@ class Raster {
   std::string dots_;
 };
 
-// The character of Unicode's block Braille Patterns for 2 x 4 dots.
+// The character for 2 x 4 dots in Unicode's block Braille Patterns.
 std::string braille(const Raster& raster, int64_t column, int64_t row) {
   static constexpr unsigned kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
   unsigned bits = 0;

@@ -4,8 +4,8 @@
 //   plot({{"training", losses}, {"validation", others}}, {.title = "loss", .log_y = true});
 //   plot(losses, {.path = "losses.svg"});                    // or .png
 //
-// One curve is drawn in dots of Braille, eight to a character, several with a mark for each. Values that are not
-// finite, and of a logarithmic axis those that are not positive, are gaps. Thread-safety: plain functions.
+// A single curve is drawn in Braille dots, eight per character; several curves each get a mark of their own. Values
+// that are not finite are gaps, and on a logarithmic axis values that are not positive. Thread-safety: plain functions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace panto {
 
-// Values over 0, 1, 2, ...
+// Values at x = 0, 1, 2, ...
 struct PANTO_EXPORT Curve {
   Curve(std::vector<double> values);        // NOLINT(google-explicit-constructor): plot(losses)
   Curve(const std::vector<float>& values);  // NOLINT(google-explicit-constructor)
@@ -37,20 +37,20 @@ struct PANTO_EXPORT Curve {
 struct PlotOptions {
   std::string title = "";
   bool log_y = false;
-  int64_t width = 64;     // of the text, in characters between the axes: 2 to 1000
-  int64_t height = 11;    // in lines: 2 to 1000
-  bool ascii = false;     // marks instead of Braille, in characters that everything shows
-  std::string path = "";  // "x.svg", "x.png": a picture there instead of text
+  int64_t width = 64;     // of the text: characters between the axes, 2 to 1000
+  int64_t height = 11;    // of the text: lines, 2 to 1000
+  bool ascii = false;     // ASCII marks instead of Braille
+  std::string path = "";  // "x.svg", "x.png": write a picture there instead of text
 };
 
 // Writes plot_text to standard output, or plot_svg or plot_png to options.path, whole or not at all. Throw
-// InvalidArgument for sizes that cannot be, more than 8 curves, and a path that ends otherwise; and as write_file.
+// InvalidArgument for sizes out of range, more than 8 curves, and another path's end; and as write_file.
 PANTO_EXPORT void plot(const Curve& curve, const PlotOptions& options = {});
 PANTO_EXPORT void plot(const std::vector<Curve>& curves, const PlotOptions& options = {});
 PANTO_EXPORT void plot(std::initializer_list<double> values, const PlotOptions& options = {});
 PANTO_EXPORT std::string plot_text(const std::vector<Curve>& curves, const PlotOptions& options = {});
 PANTO_EXPORT std::string plot_svg(const std::vector<Curve>& curves, const PlotOptions& options = {});
-// The same picture in 1300 x 800 pixels. Letters are those of ASCII; others are boxes.
+// The same picture in 1300 x 800 pixels. It has letters for ASCII; other characters are boxes.
 PANTO_EXPORT std::string plot_png(const std::vector<Curve>& curves, const PlotOptions& options = {});
 
 }  // namespace panto

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kBarWidth = 30;
 constexpr size_t kTitleWidth = 22;
 constexpr double kSecondsBetweenDraws = 0.05;
-constexpr double kSecondsBetweenLines = 10;  // where nobody knows the total
+constexpr double kSecondsBetweenLines = 10;  // if the total is unknown
 constexpr int64_t kUsualColumns = 80;
 
 bool is_terminal() {
@@ -46,7 +46,7 @@ bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) !=
 
 size_t characters(std::string_view text) { return static_cast<size_t>(std::ranges::count_if(text, begins_character)); }
 
-// At most `columns` characters: a longer line would be drawn below itself, again and again.
+// Cuts to at most `columns` characters: a longer line would wrap and be redrawn below itself.
 std::string_view cut(std::string_view text, size_t columns) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (begins_character(text[i]) && columns-- == 0) return text.substr(0, i);
@@ -79,14 +79,14 @@ struct Progress::State {
     if (terminal) {
       if (drawn && done != total && now - last_shown < kSecondsBetweenDraws) return;
       const int64_t columns = options.columns ? *options.columns : terminal_columns();
-      // Not into the last column: some terminals go to the next line then.
+      // Leaves the last column free: some terminals wrap after it.
       options.write(fmt::format(
           "\r{}\x1b[K", cut(line(values, now - start), static_cast<size_t>(std::max<int64_t>(columns - 1, 0)))));
       drawn = true;
     } else if (!options.lines) {
       return;
     } else if (total > 0) {
-      // At 30, 60, 90 and 100 in a hundred. In a double, which does not overflow.
+      // Prints at 30, 60, 90 and 100 percent. In a double, which does not overflow.
       const double within = static_cast<double>(std::clamp<int64_t>(done, 0, total));
       const auto tenths = static_cast<int64_t>(within * 10 / static_cast<double>(total));
       const int64_t third = done >= total ? 4 : tenths / 3;

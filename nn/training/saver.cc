@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// Those of a graph have names that are unique there.
+// Names for files; a graph's variables keep their names, which are unique there.
 std::vector<NamedVariable> names_of(const std::vector<Variable>& variables) {
   if (std::ranges::none_of(variables, [](const Variable& v) { return v.defined() && v.handle().is_meta(); })) {
     return named_variables(variables);
@@ -25,14 +25,14 @@ std::vector<NamedVariable> names_of(const std::vector<Variable>& variables) {
   return named;
 }
 
-// A variable of its own, or one that is a part of a tensor.
+// A whole variable, or a part of a partitioned tensor.
 struct SavedVariable {
   std::string name;
   Variable variable;
   std::optional<TensorPart> part = std::nullopt;
 };
 
-// Those that are saved: parts of partitioned ones under the names of these.
+// The variables to save; parts get the names of their partitioned variables.
 std::vector<SavedVariable> saved_of(std::vector<NamedVariable> variables, const SaverOptions& options) {
   if (!options.partitioned.empty() && options.object_graph) {
     invalid("saver: expected no partitioned variables in an object-based checkpoint, got {}",
@@ -69,7 +69,7 @@ std::vector<SavedVariable> saved_of(std::vector<NamedVariable> variables, const 
   return saved;
 }
 
-// Those of a graph, of which all are, or none.
+// The variables of a graph. Throws InvalidArgument if only some are a graph's.
 std::vector<Variable> of_graph(const std::vector<SavedVariable>& variables) {
   std::vector<Variable> found;
   for (const SavedVariable& v : variables) {
@@ -116,7 +116,7 @@ struct Saver::Impl {
     return parts_of(graph.read(session));
   }
 
-  // Of values in the order of the variables.
+  // Combines values, in the variables' order, with names and parts.
   std::vector<CheckpointPart> parts_of(std::vector<Tensor> values) const {
     std::vector<CheckpointPart> parts;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -131,7 +131,7 @@ struct Saver::Impl {
     return all;
   }
 
-  // Of variables that are of no graph.
+  // Restores variables that are not in a graph.
   void restore(const std::string& prefix) const {
     expect_of_graph(false);
     if (!in_parts) return load_variables(prefix, named());

@@ -1,4 +1,5 @@
-// Checkpoints of a training run: written now and then, the last few kept, the newest loaded when the run begins again.
+// Saver: writes checkpoints of a training run at intervals, keeps the last few, and loads the newest when the run
+// starts again.
 //
 //   std::vector<Variable> all = model.variables();     // an optimizer's too: adam.slots()
 //   Saver saver("run/model.ckpt", all, {.max_to_keep = 3});
@@ -9,20 +10,20 @@
 //   }
 //
 // The files are TensorFlow's (panto/lib/graph/checkpoints/checkpoint_file.h), with the file `checkpoint` beside them;
-// tf.compat.v1.train.Saver restores them, and the other way round. A process, or the machine, may stop at any moment:
-// what `save`, or a PendingSave's `get`, returned for is on the disk as a whole, and found when the run begins again.
-// Old checkpoints are removed only after that.
+// tf.compat.v1.train.Saver restores them, and Saver restores its files. The process or the machine may stop at any
+// moment: when `save`, or a PendingSave's `get`, has returned, the checkpoint is on the disk as a whole, and is found
+// when the run starts again. Old checkpoints are removed only after that.
 //
-// Of variables of a graph, in whose GraphScope the Saver is made, the values are a session's, as in TensorFlow 1:
+// For variables of a graph, make the Saver in the GraphScope; the values are a session's, as in TensorFlow 1:
 //
 //   Saver saver("run/model.ckpt", {w, b});              // while the GraphScope is open
 //   saver.save(session, step);
 //   saver.restore_latest(session);
 //
-// A Saver writes in the process that made it: in a fork of it saving throws FailedPrecondition, and destroying the
-// Saver does nothing. A Saver of the same name goes on where one before it ended: it knows from the file `checkpoint`
-// which there are. Thread-safety: may be used by several threads at once; saves happen one after the other, in the
-// order of the calls.
+// A Saver belongs to the process that made it: in a fork, saving throws FailedPrecondition, and destroying the Saver
+// does nothing. A new Saver of the same name continues where the one before it ended: it reads the existing checkpoints
+// from the file `checkpoint`. Thread-safety: may be used by several threads at once; saves happen one after the other,
+// in the order of the calls.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +43,14 @@ namespace panto {
 class Session;
 
 struct SaverOptions {
-  int64_t max_to_keep = 5;  // checkpoints; the oldest is removed when there is one more. 0: all are kept
-  // One in so many hours is not removed, and not counted among those. 0: none.
+  int64_t max_to_keep = 5;  // the oldest checkpoint is removed when there are more. 0: keep all
+  // Keeps one checkpoint per this many hours in addition; it does not count for max_to_keep. 0: none.
   double keep_every_n_hours = 0;
-  // Variables in parts, saved under their names as the tensors that the parts make up, slices of each in the file, as
-  // TensorFlow does; with the parts that are among the variables. Restored from tensors that lie there in any parts.
+  // Partitioned variables. They are saved under their names, each part as a slice of the whole tensor, as in
+  // TensorFlow; the parts must be among the variables. They can be restored from tensors with any other partition.
   std::vector<PartitionedVariable> partitioned = {};
-  bool object_graph = false;           // as of CheckpointOptions: what tf.train.Checkpoint restores
-  Callable<double()> clock = nullptr;  // seconds since 1970; none: the machine's
+  bool object_graph = false;           // as in CheckpointOptions: makes it readable by tf.train.Checkpoint
+  Callable<double()> clock = nullptr;  // seconds since 1970; none: the machine's clock
 };
 
 // A checkpoint that is being written.
@@ -57,7 +58,7 @@ class PANTO_EXPORT PendingSave {
  public:
   // True when it is on the disk, or has failed.
   bool ready() const;
-  // Waits for that. Its prefix, "run/model.ckpt-100"; throws what writing it threw.
+  // Waits for that and returns the prefix, "run/model.ckpt-100"; throws what writing threw.
   std::string get() const;
 
  private:
@@ -69,11 +70,11 @@ class PANTO_EXPORT PendingSave {
 
 class PANTO_EXPORT Saver {
  public:
-  // Checkpoints are called PREFIX-STEP; the folder is made where it is not there. Throws InvalidArgument for a prefix
-  // without a name, names given twice, variables of a graph beside others, `partitioned` with `object_graph`, and
-  // options out of range; DataLoss for a file `checkpoint` that cannot be understood; FailedPrecondition where
-  // variables are of a graph and its GraphScope is not open. Without names variables have those of named_variables;
-  // ones of a graph are called as there.
+  // Checkpoints are named PREFIX-STEP; the folder is created if it does not exist. Throws InvalidArgument for a prefix
+  // without a file name, names given twice, variables of a graph mixed with others, `partitioned` with `object_graph`,
+  // and options out of range; DataLoss for a malformed file `checkpoint`; FailedPrecondition if variables belong to a
+  // graph whose GraphScope is not open. Variables given without names get those of named_variables; variables of a
+  // graph keep their names there.
   Saver(const std::string& prefix, std::vector<NamedVariable> variables, SaverOptions options);
   Saver(const std::string& prefix, std::vector<NamedVariable> variables);
   Saver(const std::string& prefix, const std::vector<Variable>& variables, SaverOptions options);
@@ -82,26 +83,26 @@ class PANTO_EXPORT Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  // Writes the variables' values. The prefix of the checkpoint, which is on the disk. Throws InvalidArgument for a
-  // negative step, FailedPrecondition inside a trace, and as write_checkpoint.
+  // Writes the variables' values; returns the prefix of the checkpoint when it is on the disk. Throws InvalidArgument
+  // for a negative step, FailedPrecondition inside a trace, and as write_checkpoint.
   std::string save(int64_t step);
-  // The same by a thread of its own: the values are those of now, however the variables change while it writes. Waits
-  // where another one waits already, so that no more than two sets of values take memory.
+  // The same on a thread of its own: it saves the values of now, however the variables change meanwhile. Blocks if
+  // another save is already waiting, so that at most two sets of values take memory.
   PendingSave save_async(int64_t step);
 
-  // Assigns what a checkpoint has, as load_variables does and throws.
+  // Assigns a checkpoint's values; throws as load_variables.
   void restore(const std::string& prefix) const;
-  // The newest of the folder. Its step; nullopt, and nothing happens, where there is none.
+  // Restores the newest checkpoint of the folder and returns its step; without one it does nothing and returns nullopt.
   std::optional<int64_t> restore_latest() const;
 
-  // The same of variables of a graph: their values in this session. Throw FailedPrecondition too where the variables
-  // are of no graph (and those above where they are).
+  // The same for variables of a graph: their values in this session. Throw FailedPrecondition, too, if the variables
+  // are not a graph's (and those above if they are).
   std::string save(Session& session, int64_t step);
   PendingSave save_async(Session& session, int64_t step);
   void restore(Session& session, const std::string& prefix) const;
   std::optional<int64_t> restore_latest(Session& session) const;
 
-  // Those that are there and will be removed when they are the oldest, oldest first.
+  // The existing checkpoints that count for max_to_keep, oldest first.
   std::vector<std::string> checkpoints() const;
 
  private:

@@ -34,7 +34,7 @@ void expect_floating_scalar(const char* what, const Tensor& rate) {
 
 Tensor real_step(const Tensor& step) { return cast(step, kFloat64); }
 
-// How many times `steps` steps have been made; with `whole`, only full times count.
+// step / steps; with `whole`, rounded down.
 Tensor periods(const Tensor& step, int64_t steps, bool whole) {
   const Tensor times = real_step(step) / static_cast<double>(steps);
   return whole ? floor(times) : times;
@@ -90,7 +90,7 @@ Schedule piecewise_constant(std::vector<int64_t> boundaries, std::vector<double>
   for (const double value : values) checked_rate("value of piecewise_constant", value);
   if (boundaries.empty()) return values[0];
   return [boundaries = std::move(boundaries), values = std::move(values)](const Tensor& step) {
-    // The number of boundaries that lie before the step.
+    // The number of boundaries before the step.
     const Tensor piece = sum(cast(step > tensor(boundaries), kInt32));
     return gather(tensor(values), piece, 0);
   };
@@ -135,7 +135,7 @@ Schedule polynomial_decay(double initial, int64_t steps, PolynomialDecayOptions 
   return [=](const Tensor& step) {
     const auto all = static_cast<double>(steps);
     const Tensor now = real_step(step);
-    // How much of the way is done.
+    // The share of the decay that is done.
     const Tensor done = options.cycle ? now / (all * maximum(ceil(now / all), 1.0)) : minimum(now / all, 1.0);
     return (initial - options.end) * pow(1.0 - done, tensor(options.power)) + options.end;
   };
@@ -170,7 +170,7 @@ Schedule cosine_decay_restarts(double initial, int64_t first_steps, CosineDecayR
       restarts = floor(now);
       done = now - restarts;
     } else {
-      // Period i begins at (t_mul^i - 1) / (t_mul - 1). The logarithm may be off by a little, where one ends.
+      // Period i begins at (t_mul^i - 1) / (t_mul - 1). The logarithm may be slightly off near the ends of periods.
       const auto length = [&](const Tensor& i) { return pow(tensor(options.t_mul), i); };
       const auto begin = [&](const Tensor& i) { return (length(i) - 1.0) / (options.t_mul - 1); };
       const Tensor guess = floor(log(1.0 + now * (options.t_mul - 1)) / std::log(options.t_mul));

@@ -5,8 +5,8 @@
 //   Sgd({.learning_rate = placeholder(kFloat32, {})}).minimize(loss);      // or a variable
 //   Sgd sgd(model.variables(), {.learning_rate = [](const Tensor& step) { return 1.0 / cast(step + 10, kFloat64); }});
 //
-// Steps count from 0: the first step is made with schedule(0). What a schedule computes are ops on a tensor, so traced
-// steps and graphs follow it too. Thread-safety: that of the function; these may be called in several threads at once.
+// Steps count from 0: the first step uses schedule(0). A schedule computes by ops on a tensor, so traced steps and
+// graphs follow it too. Thread-safety: that of the function; the ones here may be called in several threads at once.
 #pragma once
 
 #include <concepts>
@@ -29,13 +29,13 @@ class PANTO_EXPORT Schedule {
   using Function = Callable<Tensor(const Tensor& step)>;
 
   // NOLINTBEGIN(google-explicit-constructor): `.learning_rate = 1e-3`
-  // The same at every step. Throws InvalidArgument unless it is finite and not negative.
+  // The same rate at every step. Throws InvalidArgument unless it is finite and not negative.
   Schedule(double rate);
   // From an int64 scalar to a floating scalar; the function is called once for each step, or when a step is traced.
   // Throws InvalidArgument for an empty function.
   Schedule(Function function);
-  // What `rate`, a floating scalar, is when a step is made: a placeholder of a graph, a variable. Throws
-  // InvalidArgument for another, and where a tensor's value is none that a number might have.
+  // The value that `rate`, a floating scalar, has when a step runs: a placeholder of a graph, a variable. Throws
+  // InvalidArgument for another tensor, and if a tensor has a known value that a rate cannot have.
   Schedule(const Tensor& rate);
   Schedule(const Variable& rate);
   template <class F>
@@ -45,11 +45,12 @@ class PANTO_EXPORT Schedule {
   Schedule(F function) : Schedule(Function(std::move(function))) {}
   // NOLINTEND(google-explicit-constructor)
 
-  // The rate, where it is the same at every step.
+  // The rate, if it is the same at every step.
   const std::optional<double>& constant() const { return constant_; }
-  // Whether it looks at the number of the step.
+  // Whether the schedule depends on the number of the step.
   bool counts_steps() const { return counts_steps_; }
-  // A floating scalar. Throws InvalidArgument unless `step` is an int64 scalar and the function gives a floating one.
+  // Returns a floating scalar. Throws InvalidArgument unless `step` is an int64 scalar and the function returns a
+  // floating scalar.
   Tensor operator()(const Tensor& step) const;
 
  private:
@@ -58,8 +59,8 @@ class PANTO_EXPORT Schedule {
   bool counts_steps_ = true;
 };
 
-// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], ..., after the last one the
-// last of `values`: float64. Throws InvalidArgument unless boundaries increase and there is one more value than
+// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], ..., the last of `values` after
+// the last boundary: float64. Throws InvalidArgument unless boundaries ascend and there is one more value than
 // boundaries.
 PANTO_EXPORT Schedule piecewise_constant(std::vector<int64_t> boundaries, std::vector<double> values);
 
@@ -71,18 +72,19 @@ PANTO_EXPORT Schedule exponential_decay(double initial, int64_t steps, double fa
                                         ExponentialDecayOptions options = {});
 
 struct CosineDecayOptions {
-  int64_t warmup_steps = 0;  // before the `steps` of decay
-  double warmup_from = 0;    // the rate of step 0, from which it grows linearly
-  double alpha = 0;          // what stays, as a share of `initial`
+  int64_t warmup_steps = 0;  // before the decay of `steps` steps
+  double warmup_from = 0;    // the rate of step 0, which then grows linearly
+  double alpha = 0;          // the final rate, as a share of `initial`
 };
-// Half a cosine from `initial` down to alpha * initial, in `steps` steps, and that from then on: float64 (Loshchilov
-// and Hutter 2017, without restarts). Throws InvalidArgument unless steps is positive and warmup_steps is not negative.
+// Half a cosine from `initial` down to alpha * initial, in `steps` steps, and constant from then on: float64
+// (Loshchilov and Hutter 2017, without restarts). Throws InvalidArgument unless steps is positive and warmup_steps is
+// not negative.
 PANTO_EXPORT Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options = {});
 
 struct PolynomialDecayOptions {
   double end = 0.0001;  // as Keras
   double power = 1;     // positive
-  bool cycle = false;   // when it has come down it begins anew, over the next multiple of `steps`
+  bool cycle = false;   // after reaching `end` it begins anew, over the next multiple of `steps`
 };
 // From `initial` to `end` in `steps` steps, by (1 - step / steps)^power, and `end` from then on: float64. Throws
 // InvalidArgument unless steps and power are positive.
@@ -105,23 +107,23 @@ PANTO_EXPORT Schedule natural_exp_decay(double initial, int64_t steps, double fa
                                         NaturalExpDecayOptions options = {});
 
 struct CosineDecayRestartsOptions {
-  double t_mul = 2;  // each period is so many times as long as the one before; at least 1
-  double m_mul = 1;  // and begins with a rate so many times as large
-  double alpha = 0;  // what stays, as a share of `initial`
+  double t_mul = 2;  // each period is this many times as long as the one before; at least 1
+  double m_mul = 1;  // and begins with this many times its initial rate
+  double alpha = 0;  // the lowest rate of a period, as a share of its first
 };
-// Half a cosine after the other, the first of `first_steps` steps, each down to alpha * initial: float64 (Loshchilov
-// and Hutter 2017). Throws InvalidArgument unless first_steps is positive and t_mul at least 1.
+// A series of half cosines, the first of `first_steps` steps, each down to alpha * initial: float64 (Loshchilov and
+// Hutter 2017). Throws InvalidArgument unless first_steps is positive and t_mul at least 1.
 PANTO_EXPORT Schedule cosine_decay_restarts(double initial, int64_t first_steps,
                                             CosineDecayRestartsOptions options = {});
 
 struct LinearCosineDecayOptions {
   double periods = 0.5;  // of the cosine, in `steps` steps
-  double alpha = 0;      // added to what falls linearly
+  double alpha = 0;      // added to the linearly falling factor
   double beta = 0.001;   // added to the product
 };
-// initial * ((alpha + 1 - step / steps) * (1 + cos(2 pi * periods * step / steps)) / 2 + beta), and from `steps` on
-// what it is there: float64 (Bello et al. 2017; TensorFlow 1's linear_cosine_decay). Throws InvalidArgument unless
-// steps is positive.
+// initial * ((alpha + 1 - step / steps) * (1 + cos(2 pi * periods * step / steps)) / 2 + beta), constant from step
+// `steps` on: float64 (Bello et al. 2017; TensorFlow 1's linear_cosine_decay). Throws InvalidArgument unless steps is
+// positive.
 PANTO_EXPORT Schedule linear_cosine_decay(double initial, int64_t steps, LinearCosineDecayOptions options = {});
 
 }  // namespace panto

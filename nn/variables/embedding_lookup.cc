@@ -22,7 +22,7 @@ std::vector<Tensor> values_of(const std::vector<Variable>& variables) {
   return values;
 }
 
-// Each row, along the dimensions behind those of the ids, brought to a norm of at most `max_norm`.
+// Scales each row, over the dimensions after those of the ids, to a norm of at most `max_norm`.
 Tensor clipped(const Tensor& rows, const Tensor& ids, std::optional<double> max_norm) {
   if (!max_norm) return rows;
   if (!(*max_norm > 0) || !std::isfinite(*max_norm)) {
@@ -31,12 +31,12 @@ Tensor clipped(const Tensor& rows, const Tensor& ids, std::optional<double> max_
   const Tensor axes = range(rank(ids), rank(rows), 1);
   const Tensor squares = sum(square(rows), axes, {.keep_dims = true});
   const Tensor norm = cast(tensor(*max_norm), rows.dtype());
-  // A row of zeros has no direction, and its norm no gradient.
+  // The norm of a zero row has no gradient; avoid its square root.
   const Tensor safe = where(squares > 0, squares, ones_like(squares));
   return rows * norm / maximum(where(squares > 0, sqrt(safe), squares), norm);
 }
 
-// For each id the number of its part, and its row there.
+// The part of each id, and its row in it.
 struct Place {
   Tensor part, row;
 };
@@ -58,7 +58,7 @@ Tensor weighted(const Tensor& rows, Tensor weights, const Tensor& segments, cons
   const DType given = rows.dtype();
   const DType t = given == kFloat16 || given == kBFloat16 ? kFloat32 : given;
   weights = cast(weights, t);
-  // A weight for each row, whatever the rows' dimensions.
+  // One weight for each row, reshaped to broadcast over the rows' dimensions.
   const Tensor ones = fill(expand_dims(rank(rows) - 1, 0), cast(tensor(1), kInt32));
   const Tensor each = reshape(weights, concat({shape(weights), ones}, 0));
   Tensor result = unsorted_segment_sum(cast(rows, t) * each, segments, count);

@@ -26,7 +26,7 @@
 namespace panto::layers {
 namespace {
 
-// Of the variables and nodes of one layer.
+// The scope of one layer's variables and nodes.
 class LayerScope {
  public:
   LayerScope(const std::string& name, std::string_view kind, std::optional<Reuse> reuse = std::nullopt)
@@ -36,14 +36,14 @@ class LayerScope {
   VariableScope scope_;
 };
 
-// A layer's own and the scope's, as in TensorFlow, where a variable of get_variable has one of the two.
+// Sums the layer's regularizer and the scope's, as in TensorFlow; get_variable alone would use one of the two.
 Regularizer with_the_scopes(const Regularizer& own) {
   const Regularizer outer = VariableScope::filled_in({}).regularizer;
   if (!own || !outer) return own;
   return [own, outer](const Tensor& weights) { return outer(weights) + own(weights); };
 }
 
-// The type of a layer's variables.
+// The dtype of a layer's variables.
 DType variable_type(std::string_view layer, const Tensor& x) {
   if (!dtypes::kFloating.contains(x.dtype())) {
     invalid("{}: expected a floating input, got {}", layer, dtype_name(x.dtype()));
@@ -51,7 +51,7 @@ DType variable_type(std::string_view layer, const Tensor& x) {
   return x.dtype();
 }
 
-// The size of the last dimension of x, of which kernels are made.
+// The size of x's last dimension, which gives the kernel's size.
 int64_t features_of(std::string_view layer, const Tensor& x) {
   const PartialShape& shape = x.partial_shape();
   if (!shape.known_rank() || shape.rank() < 2 || shape.dim(shape.rank() - 1) < 1) {
@@ -61,7 +61,7 @@ int64_t features_of(std::string_view layer, const Tensor& x) {
   return shape.dim(shape.rank() - 1);
 }
 
-// In a graph TensorFlow counts these among the penalties of weights.
+// In a graph, TensorFlow adds these to the penalties of weights.
 void penalize(const Tensor& y, const Regularizer& activity) {
   if (!activity) return;
   if (!in_graph_scope()) return detail::add_activity_loss(y, activity);
@@ -175,7 +175,7 @@ Tensor pooled(std::string_view kind, const Tensor& x, const Extents<Rank>& windo
   return Pool(window, {.stride = options.stride, .padding = options.padding}).forward(x);
 }
 
-// What `train` gives in training, else what `otherwise` does.
+// Runs `train` in training, otherwise `otherwise`.
 template <class Train, class Otherwise>
 auto by_mode(const Training& training, Train train, Otherwise otherwise) {
   if (training.fed().defined()) return cond(training.fed(), train, otherwise);
@@ -295,7 +295,7 @@ Tensor batch_normalization(const Tensor& x, const BatchNormalizationOptions& opt
     if (options.center) {
       beta = variable("beta", options.beta_initializer, options.beta_regularizer, options.trainable).value();
     }
-    // A scope's regularizer is of these, too, as in TensorFlow.
+    // A scope's regularizer also applies to these, as in TensorFlow.
     const Variable mean = variable("moving_mean", options.moving_mean_initializer, {}, false);
     const Variable variance = variable("moving_variance", options.moving_variance_initializer, {}, false);
     const Tensor old_mean = mean.value(), old_variance = variance.value();
@@ -303,8 +303,7 @@ Tensor batch_normalization(const Tensor& x, const BatchNormalizationOptions& opt
       detail::BatchNormalised made =
           detail::normalise_batch(x, gamma, beta, old_mean, old_variance, momentum, epsilon, training);
       if (!training) return std::vector<Tensor>{made.y, identity(old_mean), identity(old_variance)};
-      // TensorFlow moves by the unbiased variance in its fused op, which is that of images, elsewhere by the biased
-      // one.
+      // TensorFlow uses the unbiased variance in its fused op, which handles images, otherwise the biased one.
       if (x.partial_shape().rank() != 4 || type == kFloat64) {
         const Tensor count = cast(size(x), type) / static_cast<double>(channels);
         made.variance = old_variance * momentum + (made.variance - old_variance * momentum) * ((count - 1.0) / count);

@@ -1,4 +1,4 @@
-// Layers as functions on variable scopes, as tf.compat.v1.layers has them.
+// Layers as functions on variable scopes, as in tf.compat.v1.layers.
 //
 //   Tensor hidden = layers::dense(x, 128, {.activation = relu});           // makes "dense/kernel" and "dense/bias"
 //   Tensor logits = layers::dense(hidden, 10);                             // "dense_1/kernel", "dense_1/bias"
@@ -9,15 +9,15 @@
 //   y = layers::batch_normalization(y, {.training = is_training});         // a bool, or a placeholder
 //   y = layers::dropout(layers::flatten(y), 0.4, {.training = is_training});
 //
-// Variables are get_variable's (variable_scope.h): in a GraphScope the graph's, elsewhere those of a store. Without a
-// name a layer is called by its kind, and the next one of a scope that has the same kind gets a number; so outside of
-// graphs, where a function is called again and again, give names and open scopes with Reuse::kAuto. What is left out is
-// the scope's, as for get_variable: initializers of kernels (Glorot's uniform one). Penalties are those of the scope's
-// regularizer and of the layer's own, which regularization_losses() gives; of what a layer gives (activity_regularizer,
-// divided by the batch's size) they are there in a GraphScope, and elsewhere for a CollectLosses. Variables have the
-// type of x.
+// Variables are made by get_variable (variable_scope.h): in a GraphScope they are the graph's, elsewhere a store's. A
+// layer without a name is named after its kind; further layers of that kind in the scope get a number. So outside of
+// graphs, where a function is called repeatedly, give names and open scopes with Reuse::kAuto. Options that are left
+// out come from the scope, as for get_variable: initializers of kernels (Glorot's uniform one). regularization_losses()
+// gives the penalties of the scope's regularizer and of the layer's own; penalties of a layer's output
+// (activity_regularizer, divided by the batch size) are there in a GraphScope, and elsewhere in a CollectLosses.
+// Variables have x's dtype.
 //
-// All throw InvalidArgument for an x of another rank and where its last dimension, of which kernels are made, is
+// All throw InvalidArgument for an x of another rank and if its last dimension, which gives the kernel's size, is
 // unknown; AlreadyExists and NotFound as get_variable. Thread-safety: as get_variable.
 #pragma once
 
@@ -45,7 +45,7 @@ struct DenseOptions {
   Initializer bias_initializer = constant_initializer(0);
   Regularizer kernel_regularizer = nullptr, bias_regularizer = nullptr, activity_regularizer = nullptr;
   bool trainable = true;
-  std::string name = "";  // of the scope of its variables; "": "dense", "dense_1", ...
+  std::string name = "";  // scope of its variables; "": "dense", "dense_1", ...
   std::optional<Reuse> reuse = std::nullopt;
 };
 // activation(x . kernel + bias): [..., inputs] -> [..., units]. Variables: "kernel" [inputs, units], "bias" [units].
@@ -66,7 +66,7 @@ struct ConvOptions {
   std::string name = "";  // "": "conv1d", "conv2d", "conv3d", with a number
   std::optional<Reuse> reuse = std::nullopt;
 };
-// activation(x * kernel + bias), a cross-correlation, as Conv2D: of [batch, steps, inputs], [batch, height, width,
+// activation(x * kernel + bias), a cross-correlation, as Conv2D: for [batch, steps, inputs], [batch, height, width,
 // inputs] and [batch, depth, height, width, inputs]. Variables: "kernel" [window..., inputs, filters], "bias"
 // [filters].
 PANTO_EXPORT Tensor conv1d(const Tensor& x, int64_t filters, Extents<1> window, const ConvOptions<1>& options = {},
@@ -134,19 +134,19 @@ PANTO_EXPORT Tensor average_pooling1d(const Tensor& x, Extents<1> window, const 
 PANTO_EXPORT Tensor average_pooling2d(const Tensor& x, Extents<2> window, const PoolOptions<2>& options = {});
 PANTO_EXPORT Tensor average_pooling3d(const Tensor& x, Extents<3> window, const PoolOptions<3>& options = {});
 
-// [batch, ...] -> [batch, product of the others].
+// [batch, ...] -> [batch, product of the other dimensions].
 PANTO_EXPORT Tensor flatten(const Tensor& x, const std::string& name = "");
 
-// Whether a layer is in training: known when the graph is built, or a bool that is fed.
+// Whether a layer is in training: a bool that is known when the graph is built, or one that is fed.
 class PANTO_EXPORT Training {
  public:
   // NOLINTBEGIN(google-explicit-constructor): written as {.training = true} and {.training = is_training}
   template <std::same_as<bool> Known>
   Training(Known known) : known_(known) {}
-  // Throws InvalidArgument for what is no bool scalar.
+  // Throws InvalidArgument unless `fed` is a bool scalar.
   Training(const Tensor& fed);
   // NOLINTEND(google-explicit-constructor)
-  const Tensor& fed() const { return fed_; }  // undefined: known
+  const Tensor& fed() const { return fed_; }  // undefined if known
   bool known() const { return known_; }
 
  private:
@@ -158,12 +158,12 @@ struct DropoutOptions {
   Training training = false;
   std::string name = "";  // of the nodes
 };
-// In training, zero for a random share `rate` of the elements and the others divided by 1 - rate; else x. Throws
-// InvalidArgument unless 0 <= rate < 1.
+// In training, sets a random share `rate` of the elements to zero and divides the others by 1 - rate; otherwise returns
+// x. Throws InvalidArgument unless 0 <= rate < 1.
 PANTO_EXPORT Tensor dropout(const Tensor& x, double rate = 0.5, const DropoutOptions& options = {});
 
 struct BatchNormalizationOptions {
-  double momentum = 0.99;  // share of the moving statistics that stays at each step
+  double momentum = 0.99;  // share of the moving statistics that is kept at each step
   double epsilon = 1e-3;   // added to the variance
   bool center = true, scale = true;
   Initializer beta_initializer = constant_initializer(0), gamma_initializer = constant_initializer(1);
@@ -174,11 +174,11 @@ struct BatchNormalizationOptions {
   std::string name = "";  // "": "batch_normalization", with a number
   std::optional<Reuse> reuse = std::nullopt;
 };
-// (x - mean) / sqrt(variance + epsilon) * gamma + beta by channel, the last dimension, with the batch's mean and
-// variance in training, else the moving ones; moving = momentum * moving + (1 - momentum) * the batch's, of the
-// variance the unbiased one for images of 32 and 16 bits, as TensorFlow's fused op, else the biased one. In a
-// GraphScope the nodes that move these are in the collection "update_ops" and run when they are asked for, as in
-// TensorFlow; elsewhere a call in training moves them:
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta per channel, the last dimension, with the batch's mean and
+// variance in training, otherwise the moving ones. moving = momentum * moving + (1 - momentum) * the batch's; the
+// batch's variance is unbiased for images of 32 and 16 bits, as in TensorFlow's fused op, otherwise biased. In a
+// GraphScope the nodes that update the moving statistics are in the collection "update_ops" and run only if asked for,
+// as in TensorFlow; elsewhere each call in training updates them:
 //
 //   const ControlDependencies moved(get_collection(graph, "update_ops"));
 //   train = Adam({.learning_rate = 1e-3}).minimize(loss);

@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-// Sizes of `parts` parts of `size`, as equal as can be.
+// Sizes of `parts` parts of `size`, as equal as possible.
 std::vector<int64_t> equal_sizes(int64_t size, int64_t parts) {
   std::vector<int64_t> sizes(static_cast<size_t>(parts), size / parts);
   for (int64_t i = 0; i < size % parts; ++i) ++sizes[static_cast<size_t>(i)];
@@ -46,7 +46,7 @@ Cut cut_of(std::string_view name, const Shape& shape, DType dtype, const Partiti
   return cut;
 }
 
-// Bytes of an element as partitioners count them.
+// Bytes per element, as partitioners count them.
 double bytes_of(DType dtype, int64_t bytes_per_string) {
   return static_cast<double>(dtype == kString ? bytes_per_string : static_cast<int64_t>(dtype_size(dtype)));
 }
@@ -128,8 +128,8 @@ PartitionedVariable get_partitioned_variable(std::string_view name, const Shape&
     const auto never = [](const Shape& dims, DType) {
       return std::vector<int64_t>(static_cast<size_t>(dims.rank()), 1);
     };
-    given.partitioner = never;   // the scope's is not asked again
-    std::vector<Tensor> values;  // of the parts that are made, slices of one
+    given.partitioner = never;   // do not ask the scope's partitioner again
+    std::vector<Tensor> values;  // of the parts that are made: slices of one tensor
     const std::vector<int64_t> sizes =
         shape.rank() == 0 ? std::vector<int64_t>{1} : equal_sizes(shape.dim(cut.axis), cut.parts);
     const Initializer whole = given.initializer;

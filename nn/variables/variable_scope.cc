@@ -28,13 +28,13 @@ struct VariableStore::Impl {
     std::string made_at;
   };
   std::mutex mutex;
-  std::vector<Entry> entries;  // in the order of making
+  std::vector<Entry> entries;  // in the order in which they were made
   std::map<std::string, size_t, std::less<>> by_name;
 };
 
 namespace {
 
-// What one scope says, and what those around it do.
+// The options of a scope, including those of the scopes around it.
 struct Frame {
   std::string path;  // "" or ends with '/'
   Reuse reuse = Reuse::kNo;
@@ -47,7 +47,7 @@ struct Frame {
 };
 
 std::vector<Frame>& frames() {
-  static thread_local std::vector<Frame> open(1);  // one is there always
+  static thread_local std::vector<Frame> open(1);  // one is always there
   return open;
 }
 
@@ -109,7 +109,7 @@ void VariableStore::clear() {
 }
 
 VariableStore current_variable_store() {
-  static const auto* const of_process = new VariableStore;  // leaked on purpose: variables may be asked for at the exit
+  static const auto* const of_process = new VariableStore;  // leaked on purpose: variables may be used at exit
   return open_store().value_or(*of_process);
 }
 
@@ -129,8 +129,8 @@ bool is_used(std::string_view path) {
   return std::ranges::any_of(current_variable_store().names(), begins);
 }
 
-// Outside of all scopes, where the next graph or store begins anew, what has no variables is free; inside of one, what
-// has not been opened since that was: so the layers of a scope that is opened again have the names of the first time.
+// Finds an unused path. At the top level, where the next graph or store starts anew, a path without variables is free;
+// inside a scope, a path that was not opened since the scope was. So the layers of a reopened scope get the same names.
 std::string unused_path(const Frame& outer, std::string_view name) {
   const auto taken = [&](const std::string& path) {
     return outer.path.empty() ? is_used(path) : outer.opened.contains(path);
@@ -163,7 +163,7 @@ VariableScope::VariableScope(std::string_view name, const VariableScopeOptions& 
 VariableScope::~VariableScope() {
   Frame closed = std::move(frames().back());
   frames().pop_back();
-  // One without a name is a part of the scope around it.
+  // A scope without a name counts as a part of the scope around it.
   if (closed.path == frames().back().path) frames().back().opened = std::move(closed.opened);
 }
 
@@ -189,7 +189,7 @@ GetVariableOptions VariableScope::filled_in(GetVariableOptions options) {
   return options;
 }
 
-// Looks for variables where this thread keeps them, and makes them there.
+// Finds and makes variables where this thread keeps them: in the graph or the store.
 class VariableFinder {
  public:
   struct Found {
@@ -226,13 +226,13 @@ class VariableFinder {
     const std::lock_guard lock(store.impl_->mutex);
     VariableStore::Impl& impl = *store.impl_;
     const auto [at, fresh] = impl.by_name.try_emplace(std::string(name), impl.entries.size());
-    if (!fresh) return impl.entries[at->second].variable;  // another thread has made it meanwhile
+    if (!fresh) return impl.entries[at->second].variable;  // another thread has made it in the meantime
     const bool trained = use == VariableUse::kTrained && dtypes::kFloating.contains(v.dtype());
     impl.entries.push_back({std::string(name), v, options.regularizer, trained, options.local, line_of(where)});
     return v;
   }
 
-  // Of what has one, outside of graphs.
+  // The penalties of variables with a regularizer, outside of graphs.
   static std::vector<Tensor> penalties(std::string_view scope) {
     std::vector<std::pair<Regularizer, Variable>> due;
     {
@@ -305,7 +305,7 @@ Variable find_or_make(std::string_view name, const Shape& shape, const GetVariab
   return v;
 }
 
-// `getter` of the innermost k + 1 scopes that have one: the one of an outer scope is called by that of an inner one.
+// Calls the innermost of the first k getters; each getter's `getter` argument is the next outer one.
 Variable get_by(const std::vector<CustomGetter>& getters, size_t k, std::string_view name, const Shape& shape,
                 const GetVariableOptions& options, const std::source_location& where) {
   if (k == 0) return find_or_make(name, shape, options, where);
@@ -337,7 +337,7 @@ Variable get_variable(std::string_view name, const Shape& shape, const GetVariab
     const std::string whole = frame.path + std::string(name);
     const GetVariableOptions all = VariableScope::filled_in(options);
     expect_one_part(whole, shape, all);
-    const std::vector<CustomGetter> getters = frame.getters;  // they may open scopes
+    const std::vector<CustomGetter> getters = frame.getters;  // a copy, since getters may open scopes
     return get_by(getters, getters.size(), whole, shape, all, where);
   });
 }

@@ -60,7 +60,7 @@ bool LineReader::take_line_end() {
   return true;
 }
 
-// True if another field follows on the line.
+// Returns true if another field follows on the line.
 bool LineReader::read_field(Field& field) {
   field.line = line_;
   field.text.clear();
@@ -99,7 +99,7 @@ void LineReader::read_quoted(std::string& to) {
     line_ += static_cast<size_t>(std::ranges::count(part, '\n'));
     at_ = quote + 1;
     if (at_ >= text_.size() || text_[at_] != '"') return;
-    to += '"';  // it was written twice
+    to += '"';  // the quote was doubled
   }
 }
 
@@ -120,7 +120,7 @@ bool parse(std::string_view text, T& value) {
   if (end != text.data() + text.size()) return false;
   if (error == std::errc{}) return true;
   if constexpr (std::is_same_v<T, float>) {
-    // What is too small for a float is zero or nearly so; only what is too large for one does not fit.
+    // Numbers too small for a float become zero or subnormal; only numbers too large for a float are refused.
     double wide;
     if (error == std::errc::result_out_of_range && parse(text, wide) &&
         std::fabs(wide) <= double{std::numeric_limits<float>::max()}) {
@@ -137,7 +137,7 @@ class Numbers final : public Values {
   explicit Numbers(std::optional<double> missing) : has_missing_(missing.has_value()) {
     if (!missing) return;
     missing_ = static_cast<T>(0);
-    // Compared before it is converted: what does not fit an integer type would be undefined behaviour.
+    // Compared before the conversion, which would be undefined behaviour for numbers out of range.
     constexpr double kLimit = static_cast<double>(std::numeric_limits<T>::max()) + 1.0;
     constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::lowest());
     if (std::is_integral_v<T> && !(*missing >= kLeast && *missing < kLimit && std::trunc(*missing) == *missing)) {

@@ -14,20 +14,20 @@ namespace panto::csv {
 
 struct Field {
   std::string text;
-  size_t line = 0;  // where it begins
+  size_t line = 0;  // where the field begins
 };
 
 class LineReader {
  public:
-  // `first_line`: the number of the first.
+  // `first_line`: the number of the text's first line.
   LineReader(std::string_view text, char separator, size_t first_line = 1);
 
-  // The fields of the next line that is not empty; false at the end. A field in quotes may span several lines of text.
-  // Throws InvalidArgument for what is none.
+  // Reads the fields of the next line that is not empty; returns false at the end. A quoted field may span several
+  // lines of text. Throws InvalidArgument for malformed text.
   bool read(std::vector<Field>& fields);
-  // Behind a fault: goes on with the line of text after the one where the faulty row began.
+  // After an error: continues at the line of text after the one where the malformed row began.
   void recover();
-  // How many bytes were read.
+  // The number of bytes read.
   size_t position() const { return at_; }
 
  private:
@@ -40,32 +40,32 @@ class LineReader {
   std::string_view text_;
   char separator_;
   size_t at_ = 0, line_ = 1;
-  size_t row_at_ = 0, row_line_ = 1;  // where the row began that was read last
+  size_t row_at_ = 0, row_line_ = 1;  // where the row read last began
 };
 
-// Without blanks around it.
+// Returns the text without blanks around it.
 std::string_view trimmed(std::string_view text);
-// Throws InvalidArgument for what cannot be one.
+// Throws InvalidArgument for a character that cannot be a separator.
 void check_separator(char separator);
-// The number of the column of that name. Throws InvalidArgument where there is none, or several.
+// The index of the column of that name. Throws InvalidArgument if there is none, or several.
 size_t find_column(const std::vector<std::string>& names, const std::string& name);
 
-// The values of a part of a table, as they are read.
+// Collects the values of a part of a table while it is read.
 class Values {
  public:
   virtual ~Values() = default;
-  // False where the text is no such value.
+  // Returns false if the text is not a value of the type.
   virtual bool add(std::string_view text) = 0;
   virtual bool add_missing() = 0;
   virtual size_t size() const = 0;
-  // Forgets those behind the first `size`.
+  // Drops the values after the first `size`.
   virtual void truncate(size_t size) = 0;
-  // Gives them away.
+  // Moves the values out.
   virtual Tensor finish(const Shape& shape) = 0;
 };
-// Throws InvalidArgument for types that no field has, and for a number for empty fields that the type has not.
+// Throws InvalidArgument for a type that a field cannot have, and if the type cannot represent `missing`.
 std::unique_ptr<Values> values_of(DType dtype, std::optional<double> missing);
-// Adds a field, or, where it is empty, `missing`. Throws InvalidArgument that names line and column.
+// Adds a field's value; `missing` if the field is empty. Throws InvalidArgument that names line and column.
 void add(Values& values, const Field& field, DType dtype, const std::string& column,
          const std::optional<std::string>& missing);
 

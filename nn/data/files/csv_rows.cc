@@ -1,4 +1,4 @@
-// Rows of CSV files, read as they are asked for.
+// Rows of CSV files, read on demand.
 #include <algorithm>
 
 #include "panto/lib/base/text/format.h"
@@ -13,12 +13,12 @@ namespace {
 constexpr size_t kMaxRowBytes = size_t{1} << 26;
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
-// The text of rows, of which a field in quotes may span several lines.
+// The text of rows. A quoted field may span several lines.
 class RowText {
  public:
   RowText(const std::string& path, Compression compression) : stream_(path, compression) {}
 
-  // The next row with its end; false at the end. It is read again until `pass_row` or `pass_line`.
+  // Returns the next row with its line end; false at the end. It returns the same row until `pass_row` or `pass_line`.
   bool read(std::string_view& row, size_t& line) {
     bool quoted = false;
     for (size_t at = begin_;; ++at) {
@@ -52,7 +52,7 @@ class RowText {
     pass(found == std::string::npos ? text_.size() : found + 1);
   }
 
-  // Of the next row.
+  // The offset of the next row.
   uint64_t offset() const { return stream_.position() - (text_.size() - begin_); }
   size_t line() const { return line_; }
   void skip_to(uint64_t offset, size_t line) {
@@ -87,7 +87,7 @@ class RowText {
 
   InputStream stream_;
   std::string text_;
-  size_t begin_ = 0, end_ = 0;  // of the row, in the text
+  size_t begin_ = 0, end_ = 0;  // of the row in `text_`
   size_t line_ = 1;             // of the row
 };
 
@@ -112,7 +112,7 @@ class CsvRows {
       values_.push_back(csv::values_of(c.dtype, std::nullopt));
     }
     in_file([&] {
-      // Without a header the first row tells how many columns there are, and is read again.
+      // Without a header the first row gives the number of columns, and is read again as data.
       std::vector<csv::Field> fields;
       std::vector<std::string> names;
       while (!read_row(fields)) {
@@ -135,7 +135,7 @@ class CsvRows {
       } catch (const Error& error) {
         if (!options_.bad->left_out(error)) throw;
         for (const auto& v : values_) v->truncate(0);
-        // What follows a quote that does not close may be rows.
+        // After an unclosed quote, later lines of this text may be rows.
         whole_row ? text_.pass_row() : text_.pass_line();
       }
       throw_if_cancelled();
@@ -152,7 +152,7 @@ class CsvRows {
   }
 
  private:
-  // False for a line that is empty, and at the end.
+  // Returns false for an empty line, and at the end.
   bool read_row(std::vector<csv::Field>& fields) {
     std::string_view row;
     size_t line = 0;

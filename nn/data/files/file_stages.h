@@ -16,8 +16,8 @@ StagePtr records(std::vector<std::string> files, const RecordOptions& options);
 StagePtr fixed_records(std::vector<std::string> files, int64_t bytes, const FixedRecordOptions& options);
 StagePtr csv_rows(std::vector<std::string> files, std::vector<CsvColumn> columns, const CsvRowOptions& options);
 
-// Elements of files by a Reader, which has a type Options, is made of a path and these, and has `bool read(Element&)`,
-// `save` and `restore` as a Source. It opens the file where it is made.
+// A source whose elements a Reader reads from files. Reader has a type Options, is constructed from a path and these
+// (which opens the file), and has `bool read(Element&)`, `save` and `restore` as a Source.
 template <class Reader>
 class Files final : public Stage {
  public:

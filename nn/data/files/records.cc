@@ -9,7 +9,7 @@ namespace {
 
 Element of_text(std::string text) { return Element(tensor(std::move(text))); }
 
-// Goes on at a byte. Throws DataLoss for a file that ends before.
+// Continues at byte `offset`. Throws DataLoss for a file that ends before it.
 void skip_to(InputStream& stream, uint64_t offset) {
   if (offset > stream.position()) stream.skip(offset - stream.position());
   if (stream.position() == offset) return;
@@ -45,7 +45,7 @@ class Records {
   };
   Records(const std::string& path, const Options& options) : reader_(path, options.compression), bad_(options.bad) {}
   bool read(Element& element) {
-    constexpr uint64_t kHeadBytes = 12;  // of a record: its length and that one's checksum
+    constexpr uint64_t kHeadBytes = 12;  // of a record: its length and the length's checksum
     while (!lost_) {
       const uint64_t begin = reader_.offset();
       try {
@@ -55,7 +55,7 @@ class Records {
         return true;
       } catch (const Error& error) {
         if (!bad_->left_out(error)) throw;
-        // Where the next one begins, only a length tells; and what does not decompress has no more of it.
+        // The next record can be found only by this one's length; and after a decompression error nothing follows.
         lost_ = reader_.offset() <= begin + kHeadBytes;
       }
       throw_if_cancelled();
@@ -75,7 +75,7 @@ class Records {
  private:
   RecordReader reader_;
   std::shared_ptr<const BadInputs> bad_;
-  bool lost_ = false;  // the rest of the file
+  bool lost_ = false;  // the rest of the file cannot be read
 };
 
 class FixedRecords {
@@ -111,7 +111,7 @@ class FixedRecords {
 
   InputStream stream_;
   Options options_;
-  std::string ahead_;  // what may be the footer
+  std::string ahead_;  // bytes that may belong to the footer
 };
 
 }  // namespace

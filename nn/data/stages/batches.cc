@@ -1,4 +1,4 @@
-// Stages that make one element of several: batches, padded ones, buckets, windows; and the way back.
+// Stages that combine elements: batches, padded batches, buckets, windows; and unbatch.
 #include <algorithm>
 #include <deque>
 
@@ -21,7 +21,7 @@ std::vector<Element> restore_all(StateReader& from) {
   return elements;
 }
 
-// Of `size` elements each, made by `make`.
+// Combines each `size` elements with `make`.
 class Batch final : public Stage {
  public:
   using Make = Callable<Element(const std::vector<Element>&)>;
@@ -167,7 +167,7 @@ class Buckets final : public Stage {
           return static_cast<size_t>(above - bounds_.begin());
         });
   }
-  // The first dimension of the first tensor is what has a bound.
+  // With pad_to_bound, the first dimension of the first tensor is padded to the bucket's bound less one.
   Element batch_of(const std::vector<Element>& elements, size_t bucket) const {
     std::vector<std::vector<int64_t>> shapes;
     if (options_.pad_to_bound && elements[0][0].rank() > 0) {
@@ -252,14 +252,14 @@ class Window final : public Stage {
    private:
     const Window& stage_;
     std::unique_ptr<Source> input_;
-    std::deque<Element> ahead_;  // from the beginning of the next window on
-    int64_t pass_over_ = 0;      // elements of the input before that
+    std::deque<Element> ahead_;  // from the start of the next window on
+    int64_t pass_over_ = 0;      // input elements to drop before that
     bool ended_ = false;
   };
 
   StagePtr input_;
   int64_t size_, shift_, stride_;
-  int64_t span_;  // from the first element of a window to the last
+  int64_t span_;  // from the first element of a window to its last
   bool drop_remainder_;
 };
 
@@ -321,7 +321,7 @@ class Unbatch final : public Stage {
 
     std::unique_ptr<Source> input_;
     Element batch_;
-    StagePtr slices_;  // of the batch; null before the first
+    StagePtr slices_;  // of the batch; null before the first batch
     int64_t at_ = 0;
   };
 

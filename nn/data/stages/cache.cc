@@ -1,7 +1,7 @@
-// Elements that are made once: kept in memory, or in a file of records.
+// Caches elements in memory, or in a file of records.
 //
-// Every pass has the elements of the input's first pass, whether they are made or kept: then which pass keeps them, and
-// whether one was left early, makes no difference.
+// Every pass yields the elements of the input's first pass, whether they are cached or recomputed. So it does not
+// matter which pass fills the cache, or whether one was left early.
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view kHead = "panto.cache.1", kElement = "+", kEnd = "=";
 
-// Where elements are kept, and at most one pass at a time that keeps them.
+// The cached elements. At most one pass at a time fills the store.
 class Store {
  public:
   virtual ~Store() = default;
-  // Elements that are kept, from number `first` on; none while they are not whole.
+  // Reads the cached elements from number `first` on; empty while the cache is not complete.
   virtual std::function<bool(Element&)> kept(int64_t first) = 0;
-  // Keeps what it is called with; all of it once it is called with nothing.
+  // Stores the elements that it is called with; nullptr completes the cache.
   virtual std::function<void(const Element*)> keep() = 0;
 
   bool claim() { return !claimed_.exchange(true); }
@@ -137,7 +137,7 @@ class Cache final : public Stage {
       ++at_;
       return true;
     }
-    // A number: what was made is kept, or is made again.
+    // Saves a number and the input's initial state: the elements are cached, or are computed again.
     void save(StateWriter& to) override {
       to.stage("cache");
       to.number(static_cast<uint64_t>(at_));
@@ -150,7 +150,7 @@ class Cache final : public Stage {
     }
 
    private:
-    // What the input's first pass is at before its first element: seeds that were drawn are in it.
+    // The input's state before its first element in its first pass, which includes seeds that were drawn.
     Source& fresh() {
       if (begun_) first_ = stage_.input_->start(0);
       return begun_ ? *first_ : *input_;
@@ -189,7 +189,7 @@ class Cache final : public Stage {
     const Cache& stage_;
     std::unique_ptr<Source> input_, first_;
     std::function<bool(Element&)> kept_;
-    std::function<void(const Element*)> keep_;  // set while it has the claim
+    std::function<void(const Element*)> keep_;  // set while this pass has the claim
     int64_t at_ = 0;
     bool begun_ = false;
   };

@@ -1,4 +1,4 @@
-// Stages that give elements one by one: others in their place, some of them, or another order.
+// Stages that yield elements one by one: replaced, filtered or reordered.
 #include <algorithm>
 #include <deque>
 
@@ -58,9 +58,9 @@ class Map final : public Stage {
     const Map& stage_;
     std::unique_ptr<Source> input_;
     int64_t number_ = 0;
-    // What threads had read when a state was saved: the number of threads may be another now.
+    // Elements that threads had read when a state was saved; the number of threads may differ now.
     std::deque<Element> ahead_;
-    bool ended_ = false;  // the input
+    bool ended_ = false;  // the input has ended
   };
 
   StagePtr input_;
@@ -121,7 +121,7 @@ class Enumerate final : public Stage {
   }
 
  private:
-  // Beyond the largest number come the negative ones.
+  // After the largest int64 numbers continue with the negative ones.
   static Element numbered(uint64_t number, const Element& element) {
     std::vector<Tensor> tensors = {tensor(static_cast<int64_t>(number))};
     tensors.insert(tensors.end(), element.begin(), element.end());
@@ -157,7 +157,7 @@ class Enumerate final : public Stage {
   int64_t first_;
 };
 
-// The elements from `first` on, at most `count` of them.
+// At most `count` elements, starting at `first`.
 class Part final : public Stage {
  public:
   Part(StagePtr input, int64_t first, int64_t count) : input_(std::move(input)), first_(first), count_(count) {}
@@ -254,7 +254,7 @@ class Shard final : public Stage {
    private:
     const Shard& stage_;
     std::unique_ptr<Source> input_;
-    int64_t number_ = 0;  // of the next element of the input, among those that the shards take turns with
+    int64_t number_ = 0;  // of the input's next element, modulo the number of shards
   };
 
   StagePtr input_;
@@ -275,7 +275,7 @@ class Shuffle final : public Stage {
  private:
   class Pass final : public Source {
    public:
-    // Pass n draws by a generator whose seed is number n of the one that the user's seed begins.
+    // Pass n seeds its generator with the n-th number of the generator that the user's seed starts.
     Pass(const Shuffle& stage, uint64_t pass)
         : stage_(stage),
           size_(stage.buffer_),
@@ -295,7 +295,7 @@ class Shuffle final : public Stage {
       buffer_.pop_back();
       return true;
     }
-    // What the buffer holds: where the input gives elements by their numbers, these will do.
+    // Saves the buffer: only numbers if the input can yield elements by number, else the elements.
     void save(StateWriter& to) override {
       const bool indexed = stage_.input_->indexed();
       to.stage("shuffle");
@@ -326,7 +326,7 @@ class Shuffle final : public Stage {
           buffer_.push_back({from.element(), 0});
         }
       }
-      input_->restore(from);  // which compares the number of elements
+      input_->restore(from);  // compares the number of elements
       const int64_t size = stage_.input_->size();
       for (const int64_t number : numbers) {
         if (number >= size) {
@@ -339,7 +339,7 @@ class Shuffle final : public Stage {
    private:
     struct Held {
       Element element;
-      int64_t number = 0;  // among those of the input
+      int64_t number = 0;  // index in the input
     };
 
     const Shuffle& stage_;
@@ -353,7 +353,7 @@ class Shuffle final : public Stage {
 
   StagePtr input_;
   size_t buffer_;
-  mutable std::atomic<uint64_t> seed_;  // that of a restored state, where it was drawn
+  mutable std::atomic<uint64_t> seed_;  // replaced by a restored state's seed if it was drawn
   bool chosen_, reshuffle_;
 };
 

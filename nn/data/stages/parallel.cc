@@ -1,5 +1,5 @@
-// The stages of a Dataset that have threads of their own. A pass owns its threads: they end with it, whether its last
-// element was asked for or not.
+// The stages of a Dataset that have their own threads. A pass owns its threads: they end with the pass, even if its
+// last element was not asked for.
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -22,7 +22,7 @@
 namespace panto::data {
 namespace {
 
-// What a thread that makes elements takes over from the one that began the pass.
+// Settings that a worker thread inherits from the thread that began the pass.
 class Surroundings {
  public:
   explicit Surroundings(int shares) : device_(current_device_spec().to_string()), step_(current_step()) {
@@ -89,7 +89,8 @@ class ParallelMapPass final : public Source {
     }
   }
 
-  // What is read ahead, as it is before the function: that may be names of files where what comes of it is images.
+  // Saves the elements that were read ahead, before `function` is applied: they may be file names where the results are
+  // images.
   void save(StateWriter& to) override {
     if (!ordered_) {
       fail(Code::kFailedPrecondition,
@@ -129,7 +130,7 @@ class ParallelMapPass final : public Source {
     }
   }
 
-  // Nothing is read behind a fault.
+  // Nothing is read after an error.
   bool read(Element& input) {
     if (std::exchange(ended_, true)) return false;
     ended_ = !input_->next(input);
@@ -143,9 +144,9 @@ class ParallelMapPass final : public Source {
   const BadInputs& bad_;
   std::optional<Surroundings> surroundings_;  // none before the first element
   datasets::JobWindow<Element> window_;
-  bool ended_ = false;  // the input
+  bool ended_ = false;  // the input has ended
 
-  JoinedThreads threads_;  // last: they end before the rest does
+  JoinedThreads threads_;  // last, so that they end before other members are destroyed
 };
 
 class ParallelMap final : public Stage {
@@ -199,7 +200,7 @@ class PrefetchPass final : public Source {
     return true;
   }
 
-  // Waits for the element that the thread is at.
+  // Waits until the thread has finished its current element.
   void save(StateWriter& to) override {
     const std::lock_guard input_lock(input_mutex_);
     const std::lock_guard lock(mutex_);
@@ -227,7 +228,7 @@ class PrefetchPass final : public Source {
         room_.wait(lock, [this] { return stopped_ || ended_ || ready_.size() < count_; });
         if (stopped_ || ended_) return;
       }
-      // Held until the element is among those that are ready: `save` finds each in one place.
+      // Held until the element is in `ready_`, so that `save` finds each element in exactly one place.
       const std::lock_guard input_lock(input_mutex_);
       Made<Element> made;
       bool got = true;
@@ -250,13 +251,13 @@ class PrefetchPass final : public Source {
   std::optional<Surroundings> surroundings_;  // none before the first element
   size_t count_;
 
-  std::mutex input_mutex_;  // of the input; taken before the other one
-  std::mutex mutex_;        // of what follows
+  std::mutex input_mutex_;  // guards the input; locked before `mutex_`
+  std::mutex mutex_;        // guards the members below
   std::condition_variable more_, room_;
   std::deque<Made<Element>> ready_;
   bool ended_ = false, stopped_ = false;
 
-  JoinedThreads threads_;  // last: they end before the rest does
+  JoinedThreads threads_;  // last, so that they end before other members are destroyed
 };
 
 class Prefetch final : public Stage {

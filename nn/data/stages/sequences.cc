@@ -1,4 +1,4 @@
-// Stages of several pipelines, or of one several times.
+// Stages that combine several pipelines, or repeat one.
 #include <algorithm>
 #include <cstring>
 
@@ -34,7 +34,7 @@ class Repeat final : public Stage {
           gave_ = false;
         }
         if (input_->next(element)) return gave_ = true;
-        // What is empty now is so the next time: without this an endless repetition of nothing would not end.
+        // An empty pass will be empty again: without this check, endlessly repeating an empty input would not end.
         if (!gave_) return false;
         input_.reset();
       }
@@ -44,7 +44,7 @@ class Repeat final : public Stage {
       to.text(stage_.repetition());
       to.number(begun_);
       to.flag(gave_);
-      // One that has not begun is made as if it had: what of a stage is restored must be there.
+      // A source that has not begun is started for saving, since restoring needs the state of its stages.
       std::unique_ptr<Source> first;
       Source* input = input_.get();
       to.flag(input != nullptr);
@@ -189,7 +189,7 @@ class Zip final : public Stage {
   std::vector<StagePtr> inputs_;
 };
 
-// Elements of datasets that a function makes, in turn. With one open at a time, one dataset after the other.
+// Takes elements in turn from datasets that a function makes. With a cycle of 1, one dataset after the other.
 class Interleave final : public Stage {
  public:
   Interleave(std::string_view name, StagePtr input, DatasetFunction function, int64_t cycle, int64_t block)
@@ -198,11 +198,11 @@ class Interleave final : public Stage {
   int64_t size() const override { return input_->size() == 0 ? 0 : kUnknown; }
 
  private:
-  // A dataset that is open.
+  // An open dataset.
   struct Slot {
-    Element of;         // what the function made it of
-    uint64_t pass = 0;  // its own
-    StagePtr stage;     // null: none
+    Element of;         // the input element from which it was made
+    uint64_t pass = 0;  // number of its own pass
+    StagePtr stage;     // null: the slot is empty
     std::unique_ptr<Source> source;
   };
 
@@ -228,7 +228,7 @@ class Interleave final : public Stage {
           slot = Slot();
           advance();
         } else {
-          // The input is at its end: one place less in the cycle.
+          // The input has ended: the cycle gets one slot less.
           slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(at_));
           in_block_ = 0;
           if (slots_.empty()) return false;
@@ -293,10 +293,10 @@ class Interleave final : public Stage {
     const Interleave& stage_;
     uint64_t pass_, opened_ = 0;
     std::unique_ptr<Source> input_;
-    std::vector<Slot> slots_;  // at most as many as a cycle has
-    size_t at_ = 0;            // whose turn it is
+    std::vector<Slot> slots_;  // at most the size of the cycle
+    size_t at_ = 0;            // the slot whose turn it is
     int64_t in_block_ = 0;
-    bool ended_ = false;  // the input
+    bool ended_ = false;  // the input has ended
   };
 
   std::string_view name_;

@@ -1,4 +1,4 @@
-// Sources in memory: slices of tensors, numbers, and what generators give.
+// Sources in memory: slices of tensors, numbers, and generators.
 #include <span>
 
 #include "panto/lib/base/text/format.h"
@@ -9,7 +9,7 @@
 namespace panto::data {
 namespace {
 
-// A pass over a stage whose elements have numbers.
+// A pass over a stage with indexed elements.
 class IndexedPass final : public Source {
  public:
   IndexedPass(std::string_view name, const Stage& stage) : name_(name), stage_(stage), size_(stage.size()) {}
@@ -107,7 +107,7 @@ class Streams final : public Stage {
       to.stage("from_generator");
       to.number(static_cast<uint64_t>(given_));
     }
-    // All that can be done with a function: what it gave is asked for again.
+    // A generator has no saved state: runs it again and drops what it gave before.
     void restore(StateReader& from) override {
       from.stage("from_generator");
       given_ = to_drop_ = from.count();

@@ -1,4 +1,4 @@
-// Elements in one: their tensors stacked along a new first dimension, as they are or padded to the same size.
+// Combines elements: stacks their tensors along a new first dimension, as they are or padded to equal size.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,7 +28,7 @@ void expect_alike(std::string_view stage, const std::vector<Element>& elements, 
   }
 }
 
-// Tensor number i of each element, side by side.
+// Stacks tensor number i of all elements.
 Tensor stacked_one(std::string_view stage, const std::vector<Element>& elements, size_t i) {
   expect_alike(stage, elements, i, true);
   const Tensor& first = elements[0][i];
@@ -54,7 +54,7 @@ Tensor stacked_one(std::string_view stage, const std::vector<Element>& elements,
   return t;
 }
 
-// The bytes of `value` as an element of the type.
+// The bytes of `value` in the given type.
 std::string bytes_of(std::string_view stage, double value, DType dtype) {
   constexpr double kExactly = 0x1p53;
   const bool whole_number = std::trunc(value) == value && std::fabs(value) <= kExactly;
@@ -111,7 +111,7 @@ Tensor padded_one(std::string_view stage, const std::vector<Element>& elements, 
   const int64_t each = t.numel() / static_cast<int64_t>(elements.size());
   const size_t width = dtype_size(first.dtype());
   if (first.dtype() != kString && t.numel() > 0) {
-    // The first one, and then twice as many each time.
+    // Fill the first element, then double the filled part by copying.
     auto* to = mutable_data<char>(t);
     const std::string one = bytes_of(stage, value, first.dtype());
     std::memcpy(to, one.data(), one.size());

@@ -1,4 +1,4 @@
-// What a Dataset is made of. Internal.
+// The stages of a Dataset. Internal.
 #pragma once
 
 #include <atomic>
@@ -19,31 +19,31 @@ class Source {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   virtual ~Source() = default;
-  // False where there is none left. Not called again after that, or after it has thrown.
+  // Returns false at the end. Not called again after that, or after it has thrown.
   virtual bool next(Element& element) = 0;
-  // Where it stands: before, between and after its elements, but not after it has thrown. Throws FailedPrecondition for
-  // a stage whose order differs from run to run.
+  // Saves the position: before, between or after its elements, but not after `next` has thrown. Throws
+  // FailedPrecondition for a stage whose order differs from run to run.
   virtual void save(StateWriter& to) = 0;
-  // Makes a source that was just started stand where the one did that was saved. Throws as StateReader.
+  // Moves a source that was just started to the saved position. Throws as StateReader.
   virtual void restore(StateReader& from) = 0;
 };
 
-// In the place of a number of elements.
+// Special values of a number of elements.
 constexpr int64_t kEndless = -1, kUnknown = -2;
 
-// One step of a pipeline, with those before it. Immutable: passes share it.
+// One step of a pipeline, with those before it. Immutable: all passes share it.
 class Stage {
  public:
   Stage() = default;
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
   virtual ~Stage() = default;
-  // `pass` tells passes apart, for those that draw random numbers. The stage outlives the source. It costs next to
-  // nothing: files are opened, threads begun and elements made when the first one is asked for.
+  // Starts a pass. `pass` numbers the passes, for stages that draw random numbers. The stage outlives the source.
+  // Starting is cheap: files are opened, threads started and elements computed when the first element is asked for.
   virtual std::unique_ptr<Source> start(uint64_t pass) const = 0;
-  // Of every pass, or kEndless or kUnknown.
+  // The number of elements of every pass, or kEndless or kUnknown.
   virtual int64_t size() const = 0;
-  // Whether `at` gives element number i of every pass, in no time.
+  // Whether `at` returns element i of every pass in constant time.
   virtual bool indexed() const { return false; }
   virtual Element at(int64_t i) const;
 };
@@ -54,12 +54,12 @@ struct StageAccess {
   static Dataset dataset(StagePtr stage);
 };
 
-// Input that is left out, where options say so.
+// Decides whether bad input is skipped, as the options say, and reports it.
 class BadInputs {
  public:
   BadInputs(std::string_view stage, bool skip, BadInput told) : stage_(stage), skip_(skip), told_(std::move(told)) {}
   bool skip() const { return skip_; }
-  // Whether what threw `error` is left out; says so to those who listen.
+  // Returns whether the input that threw `error` is skipped; if so, reports the error to `told`, or logs a warning.
   bool left_out(const Error& error) const;
 
  private:
@@ -77,7 +77,7 @@ class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
   uint64_t state() const { return state_; }
-  // Below n, without bias: numbers beyond the last full multiple of n are drawn again.
+  // Returns a number below n, without bias: numbers beyond the last full multiple of n are drawn again.
   size_t below(uint64_t n) {
     const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
     uint64_t x = next();
@@ -91,20 +91,21 @@ class Random {
 };
 
 // Sources (sources.cc).
-StagePtr slices(std::vector<Tensor> tensors);  // along the first dimension, of which all have the same size
+StagePtr slices(std::vector<Tensor> tensors);  // along the first dimension, which is the same for all
 StagePtr numbers(int64_t start, int64_t count, int64_t step);
 StagePtr streams(Callable<ElementStream()> begin, int64_t size);
 
-// One element for one, or fewer (elements.cc).
+// One element for each input element, or fewer (elements.cc).
 StagePtr map(StagePtr input, ElementFunction function, const MapOptions& options);
 StagePtr filter(StagePtr input, ElementPredicate predicate);
 StagePtr enumerate(StagePtr input, int64_t first);
 StagePtr part(StagePtr input, int64_t first, int64_t count);  // from `first` on, at most `count`
 StagePtr shard(StagePtr input, int64_t count, int64_t index);
-// A seed that was drawn gives way to that of a state which is restored; one that was chosen must be that.
+// If the seed was drawn (not `chosen`), restoring a state replaces it by the state's seed; a chosen seed must equal the
+// state's.
 StagePtr shuffle(StagePtr input, int64_t buffer, uint64_t seed, bool chosen, bool reshuffle);
 
-// Several pipelines, or several times one (sequences.cc).
+// Several pipelines, or one several times (sequences.cc).
 constexpr int64_t kWithoutEnd = -1;
 StagePtr repeat(StagePtr input, int64_t times);
 StagePtr concatenate(StagePtr first, StagePtr second);
@@ -120,7 +121,7 @@ StagePtr bucket_by_length(StagePtr input, ElementLength length, std::vector<int6
 StagePtr window(StagePtr input, int64_t size, const WindowOptions& options);
 StagePtr unbatch(StagePtr input);
 
-// What was made once (cache.cc).
+// Elements that are computed once (cache.cc).
 StagePtr cache(StagePtr input);
 StagePtr cache(StagePtr input, const std::string& file);
 
@@ -128,10 +129,10 @@ StagePtr cache(StagePtr input, const std::string& file);
 StagePtr parallel_map(StagePtr input, ElementFunction function, const MapOptions& options);
 StagePtr prefetch(StagePtr input, int64_t count);
 
-// function(element), whose Errors say which element it was. Throws InvalidArgument where it gives no tensors, or some
-// without values.
+// Calls function(element); its Errors say which element it was. Throws InvalidArgument if the result has no tensors, or
+// tensors without values.
 Element mapped(const ElementFunction& function, const Element& element, int64_t number);
-// The tensors of elements, stacked. Throws InvalidArgument, for `stage`, where they differ.
+// Stacks the tensors of the elements. Throws InvalidArgument, on behalf of `stage`, if dtypes or shapes differ.
 Element stacked(std::string_view stage, const std::vector<Element>& elements);
 // The same, padded to the largest, or to `shapes`, with `values`: see PaddedBatchOptions.
 Element padded(std::string_view stage, const std::vector<Element>& elements,

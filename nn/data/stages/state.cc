@@ -122,7 +122,8 @@ Element StateReader::element() {
     for (int64_t d = count(kMaxRank); d > 0; --d) dims.push_back(count());
     const Shape shape(dims);
     const int64_t numel = shape.numel();
-    // An empty string takes a byte here, and dtype_size of memory: as much more as a string that was written had.
+    // An empty string takes at least one byte here and sizeof(std::string) in memory, the same ratio as when it was
+    // written.
     const uint64_t least =
         dtype == kString ? static_cast<uint64_t>(numel)
                          : static_cast<uint64_t>(checked_mul(numel, static_cast<int64_t>(dtype_size(dtype)), "state"));

@@ -1,7 +1,7 @@
-// Where a pass stands, as bytes: what the sources of a pipeline write, from the last stage to the first, and read
-// again in the same order. Internal.
+// The position of a pass as bytes: the sources of a pipeline write it, from the last stage to the first, and read it in
+// the same order. Internal.
 //
-// Bytes are read back wherever they come from: sizes are compared with what is there before memory is taken.
+// Bytes may come from anywhere: sizes are compared with the bytes that are left before memory is allocated.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace panto::data {
 
 class StateWriter {
  public:
-  // Each source begins with the name of its stage, so that a state of another pipeline is told from this one's.
+  // Each source begins with the name of its stage, so that a state of another pipeline is recognized.
   void stage(std::string_view name) { text(name); }
   void number(uint64_t number);
   void flag(bool flag) { number(flag ? 1 : 0); }
@@ -31,24 +31,24 @@ class StateWriter {
 
 class StateReader {
  public:
-  // Throws DataLoss for what `finish` did not give.
+  // Throws DataLoss for bytes that `finish` did not write.
   explicit StateReader(std::string_view bytes);
 
-  // All throw DataLoss where the bytes hold something else.
-  // Throws InvalidArgument where another stage wrote what follows.
+  // All throw DataLoss if the bytes hold something else.
+  // Throws InvalidArgument if another stage wrote the following bytes.
   void stage(std::string_view name);
   uint64_t number();
-  // Of a place or a count. Throws DataLoss beyond `most`.
+  // Reads a position or a count. Throws DataLoss if it is above `most`.
   int64_t count(int64_t most = INT64_MAX);
   bool flag() { return count(1) == 1; }
   std::string text();
   Element element();
-  // Throws InvalidArgument, for stages of the same name and other options: "state: expected the buffer 10, got 20".
+  // Throws InvalidArgument, for stages of the same name with other options: "state: expected the buffer 10, got 20".
   void expect(std::string_view what, uint64_t number);
   void expect(std::string_view what, std::string_view text);
   // Throws DataLoss.
   [[noreturn]] static void damaged(std::string_view expected, std::string_view got);
-  // Throws DataLoss where bytes are left.
+  // Throws DataLoss if bytes are left over.
   void finish() const;
 
  private:

@@ -30,7 +30,7 @@ AttentionOutput attended(const char* layer, int64_t features, const Tensor& quer
   return {batch_matmul(shares, value), shares};
 }
 
-// Each query with each key: [batch, steps, length, features].
+// Adds each query to each key: [batch, steps, length, features].
 Tensor sums(const Tensor& query, const Tensor& key) { return expand_dims(query, 2) + expand_dims(key, 1); }
 
 }  // namespace

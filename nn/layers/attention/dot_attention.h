@@ -1,4 +1,4 @@
-// Attention without projections: to a sequence as it is.
+// Attention without projections, on the sequences as they are.
 //
 //   Attention attend;
 //   Tensor y = attend(query, value);                  // keys are the values
@@ -13,32 +13,32 @@
 
 namespace panto {
 
-// How a query scores a key: their product (Luong et al. 2015), or the sum over features of tanh(query + key).
+// How a query scores a key: the dot product (Luong et al. 2015), or the sum over features of tanh(query + key).
 enum class AttentionScore : uint8_t { kDot, kConcat };
 
 struct AttentionOptions {
   AttentionScore score = AttentionScore::kDot;
-  bool use_scale = false;          // times a number that is learned and starts at 1; with kConcat inside the tanh
-  bool causal = false;             // no step attends to a later one
-  double dropout = 0;              // share of the attention that is dropped in training
+  bool use_scale = false;          // multiply scores by a learned number that starts at 1; with kConcat inside the tanh
+  bool causal = false;             // a step does not attend to later steps
+  double dropout = 0;              // share of the attention weights that is dropped in training
   std::string name = "attention";  // of the variables: "attention/scale", "attention/concat_score_weight"
   DType dtype = kFloat32;
 };
 
-// softmax(scores) . values, as Keras's Attention: of queries [batch, steps, features] to values [batch, length,
-// value features] by keys [batch, length, features].
+// softmax(scores) . values, as Keras's Attention: queries [batch, steps, features], keys [batch, length, features],
+// values [batch, length, value features].
 class PANTO_EXPORT Attention final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless 0 <= dropout < 1.
   explicit Attention(AttentionOptions options = {});
-  // Of a sequence to itself.
+  // Self-attention.
   Tensor forward(const Tensor& x) const override;
-  // Without keys, values are the keys. A mask is true where a step may attend: bool, broadcast to [batch, steps,
+  // Without keys, the values are the keys. The mask is true where a step may attend: bool, broadcast to [batch, steps,
   // length]. A step that may attend to nothing gets the mean of all values. Throws InvalidArgument for other shapes.
   Tensor operator()(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                     std::source_location where = std::source_location::current()) const;
   using Layer::operator();
-  // The same, and the shares in it of each value, behind dropout, as Keras's.
+  // Also returns the attention weights of the values, after dropout, as Keras does.
   AttentionOutput with_scores(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                               std::source_location where = std::source_location::current()) const;
   Parts parts() const override { return {scale_, weight_}; }
@@ -54,7 +54,7 @@ class PANTO_EXPORT Attention final : public BuiltInLayer {
 };
 
 struct AdditiveAttentionOptions {
-  bool use_scale = true;  // by feature, times a vector that is learned
+  bool use_scale = true;  // multiply by a learned vector, one number per feature
   bool causal = false;
   double dropout = 0;
   Initializer scale_initializer = glorot_uniform();
@@ -62,18 +62,18 @@ struct AdditiveAttentionOptions {
   DType dtype = kFloat32;
 };
 
-// The same with scores sum(scale * tanh(query + key)) over features (Bahdanau et al. 2015).
+// As Attention, with scores sum(scale * tanh(query + key)) over features (Bahdanau et al. 2015).
 class PANTO_EXPORT AdditiveAttention final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless features is positive and 0 <= dropout < 1.
   AdditiveAttention(int64_t features, AdditiveAttentionOptions options);
   explicit AdditiveAttention(int64_t features);
-  // As Attention's.
+  // As Attention.
   Tensor forward(const Tensor& x) const override;
   Tensor operator()(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                     std::source_location where = std::source_location::current()) const;
   using Layer::operator();
-  // The same, and the shares in it of each value, behind dropout, as Keras's.
+  // Also returns the attention weights of the values, after dropout, as Keras does.
   AttentionOutput with_scores(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                               std::source_location where = std::source_location::current()) const;
   Parts parts() const override { return {scale_}; }

@@ -126,12 +126,12 @@ Tensor MultiHeadAttention::step(const Tensor& x, AttentionCache& cache, std::sou
 
 AttentionOutput MultiHeadAttention::over(const Tensor& query, const Tensor& keys, const Tensor& values,
                                          const Tensor& mask, bool to_the_end) const {
-  // Scaled before the product: fewer elements.
+  // Queries are scaled rather than scores, since they have fewer elements.
   Tensor q = in_heads(query_(query) * (1 / std::sqrt(static_cast<double>(key_dim_))), heads_);
   Tensor k = keys, v = values, scores;
   const bool shared = heads_ != key_value_heads_;
   if (shared) {
-    // [batch, key_value_heads, those that share, steps, ...].
+    // [batch, key_value_heads, query heads per key head, steps, ...].
     q = detail::reshape_as(q, q, {~0, key_value_heads_, heads_ / key_value_heads_, ~2, key_dim_});
     k = expand_dims(k, 2);
     v = expand_dims(v, 2);

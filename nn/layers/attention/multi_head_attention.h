@@ -20,11 +20,11 @@ namespace panto {
 
 struct MultiHeadAttentionOptions {
   int64_t heads = 8;
-  int64_t key_dim = 0;         // of queries, keys and values of one head; 0: features / heads
-  bool causal = false;         // no step attends to a later one
-  double dropout = 0;          // share of the attention that is dropped in training
-  int64_t value_features = 0;  // of values and keys; 0: those of queries
-  // Of keys and values, that divide heads: each is shared by heads next to each other, as in Keras's
+  int64_t key_dim = 0;         // of one head's queries, keys and values; 0: features / heads
+  bool causal = false;         // a step does not attend to later steps
+  double dropout = 0;          // share of the attention weights that is dropped in training
+  int64_t value_features = 0;  // of values and keys; 0: as queries
+  // The number of key and value heads; it divides `heads`. Neighbouring query heads share one, as in Keras's
   // GroupQueryAttention (Ainslie et al. 2023). 0: as many as heads.
   int64_t key_value_heads = 0;
   bool use_bias = true;
@@ -33,42 +33,44 @@ struct MultiHeadAttentionOptions {
   DType dtype = kFloat32;
 };
 
-// Keys and values of the steps so far, in heads: [batch, key_value_heads, steps, key_dim]. Undefined: none yet.
+// Keys and values of all steps so far, by head: [batch, key_value_heads, steps, key_dim]. Undefined: no step yet.
 struct AttentionCache {
   Tensor keys = {}, values = {};
 };
 
-// What attention gives, and the shares in it: [batch, steps, length], or with heads [batch, heads, steps, length].
+// The output of attention, and the attention weights: [batch, steps, length], or with heads [batch, heads, steps,
+// length].
 struct AttentionOutput {
   Tensor output, scores;
 };
 
 // For each head, softmax(q . k^T / sqrt(key_dim)) . v, where q, k and v are projections of queries, keys and values;
-// the heads side by side are projected to `features`. Kernels are matrices: [features, heads * key_dim] of queries,
-// [value_features, key_value_heads * key_dim] of keys and values, [heads * key_dim, features] of the output, with the
-// columns (of the output's, rows) of head after head, as in Keras, whose kernels have them in two dimensions. Biases
-// start at zero.
+// the concatenated heads are projected to `features`. Kernels are matrices: queries [features, heads * key_dim], keys
+// and values [value_features, key_value_heads * key_dim], output [heads * key_dim, features]. Heads lie one after the
+// other along the columns (for the output kernel, rows), as in Keras, whose kernels have separate dimensions for them.
+// Biases start at zero.
 class PANTO_EXPORT MultiHeadAttention final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless sizes are positive, 0 <= dropout < 1 and, without key_dim, heads divides features.
   MultiHeadAttention(int64_t features, MultiHeadAttentionOptions options);
   explicit MultiHeadAttention(int64_t features);
-  // Of a sequence to itself: [batch, steps, features] -> the same shape.
+  // Self-attention: [batch, steps, features] -> the same shape.
   Tensor forward(const Tensor& x) const override;
-  // Of [batch, steps, features] to values [batch, length, value_features]; without keys, values are the keys. A mask is
-  // true where a step may attend: bool, broadcast to [batch, steps, length], or with heads to [batch, heads, steps,
-  // length]. A step that may attend to nothing gets the mean of all values. Throws InvalidArgument for other shapes.
+  // Queries [batch, steps, features], values [batch, length, value_features]; without keys, the values are the keys.
+  // The mask is true where a step may attend: bool, broadcast to [batch, steps, length], or with heads to [batch,
+  // heads, steps, length]. A step that may attend to nothing gets the mean of all values. Throws InvalidArgument for
+  // other shapes.
   Tensor operator()(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                     std::source_location where = std::source_location::current()) const;
   using Layer::operator();
-  // The same, and the shares in it of each value, before dropout.
+  // Also returns the attention weights of the values, before dropout.
   AttentionOutput with_scores(const Tensor& query, const Tensor& value, const Tensor& key = {}, const Tensor& mask = {},
                               std::source_location where = std::source_location::current()) const;
-  // Of new steps [batch, steps, features] to those in the cache and to each other, where `causal` to none that is
-  // later; the cache then has the new ones too. In a trace it is made of values that go in and out.
+  // New steps [batch, steps, features] attend to the steps in the cache and to each other (with `causal`, not to later
+  // ones); the cache then also has the new steps. In a trace the cache is made of values that go in and out.
   Tensor step(const Tensor& x, AttentionCache& cache,
               std::source_location where = std::source_location::current()) const;
-  // Kernels and biases of queries, keys, values and the output.
+  // The kernels and biases of queries, keys, values and output.
   Parts parts() const override;
   std::string to_string() const override;
   const Dense& query() const { return query_; }

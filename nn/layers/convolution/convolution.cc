@@ -15,7 +15,7 @@ namespace panto {
 namespace detail {
 namespace {
 
-// Zeros before the sequence, so that windows end at the steps whose outputs they are.
+// Adds zeros before the sequence, so that each window ends at the step of its output.
 Tensor causally_padded(const Tensor& x, int64_t zeros) {
   if (zeros == 0) return x;
   const std::vector<int64_t> amounts = {0, 0, zeros, 0, 0, 0};
@@ -53,7 +53,7 @@ template <int Rank>
 Tensor convolve_depthwise(const Tensor& x, const Tensor& kernel, const Windows<Rank>& w) {
   const bool causal = w.padding == Padding::kCausal;
   const Tensor padded = causal ? causally_padded(x, checked_mul(kernel.partial_shape().dim(0) - 1, w.dilation[0])) : x;
-  // The op's strides are the same along both dimensions, and of one row any will do.
+  // The op needs equal strides along both dimensions; for a single row the row stride does not matter.
   std::vector<int64_t> strides = for_op(w.stride), dilations = for_op(w.dilation);
   if (Rank == 1) strides[1] = strides[2];
   return without_row<Rank>(depthwise_conv2d(with_row<Rank>(padded, 1), with_row<Rank>(kernel, 0), strides,
@@ -67,7 +67,7 @@ int64_t beyond_stride(int64_t window, int64_t stride, int64_t dilation, Padding 
 
 namespace {
 
-// Of the output as the op has it: int32[4], or of volumes int32[5].
+// The output's shape as the op takes it: int32[4], or int32[5] for volumes.
 template <int Rank>
 Tensor output_sizes(const Tensor& x, int64_t filters, const Extents<Rank>& stride, const Extents<Rank>& beyond) {
   const PartialShape& shape = x.partial_shape();

@@ -5,7 +5,7 @@
 //   Conv2D(3, 32, {3, 5}, {.stride = 2, .activation = relu})
 //   Conv2DTranspose(32, 3, 4, {.stride = 2, .padding = Padding::kSame})
 //
-// The last dimension has the channels. Kernels and biases lie as Keras's do.
+// The last dimension has the channels. Kernels and biases have Keras's layout.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@
 
 namespace panto {
 
-// kValid: windows lie inside the image, of which a rest may stay out: (size - window) / stride + 1 positions, rounded
-// down. kSame: zeros around it, the odd one below and to the right, as TensorFlow: size / stride positions, rounded up.
-// kCausal, of Conv1D and what is made of it: zeros before the sequence, so that no step sees a later one.
+// kValid: windows lie inside the image; a rest at the end may be left out: (size - window) / stride + 1 positions,
+// rounded down. kSame: zero padding, the odd element below and to the right, as TensorFlow: size / stride positions,
+// rounded up. kCausal, for Conv1D and layers built on it: zeros before the sequence, so that no step sees a later one.
 enum class Padding : uint8_t { kValid, kSame, kCausal };
 
 template <int Rank>
@@ -27,14 +27,14 @@ struct ConvOptions {
   Extents<Rank> stride = 1;
   Padding padding = Padding::kValid;
   Extents<Rank> dilation = 1;       // distance of neighbouring elements of the window
-  int64_t groups = 1;               // of channels, each convolved by itself
+  int64_t groups = 1;               // groups of channels, each convolved separately
   Activation activation = nullptr;  // none
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = constant_initializer(0);
   Regularizer kernel_regularizer = nullptr, bias_regularizer = nullptr, activity_regularizer = nullptr;
   Constraint kernel_constraint = nullptr, bias_constraint = nullptr;
-  // Of the variables: "conv2d/kernel", "conv2d/bias".
+  // Prefix of the variables: "conv2d/kernel", "conv2d/bias".
   std::string name = Rank == 1 ? "conv1d" : Rank == 2 ? "conv2d" : "conv3d";
   DType dtype = kFloat32;
 };
@@ -51,8 +51,8 @@ class PANTO_EXPORT Conv final : public BuiltInLayer {
   // Throws InvalidArgument unless all sizes are positive and groups divides inputs and filters.
   Conv(int64_t inputs, int64_t filters, Extents<Rank> window, ConvOptions<Rank> options);
   Conv(int64_t inputs, int64_t filters, Extents<Rank> window);
-  // Throws InvalidArgument for an x that is no batch of images with `inputs` channels, or smaller than the window
-  // without padding.
+  // Throws InvalidArgument unless x is a batch of images with `inputs` channels, and without padding at least as large
+  // as the window.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {kernel_, bias_}; }
   std::string to_string() const override;
@@ -77,9 +77,8 @@ template <int Rank>
 struct ConvTransposeOptions {
   Extents<Rank> stride = 1;
   Padding padding = Padding::kValid;  // not kCausal
-  // What the output has beyond what the windows reach; as Keras's, where kSame then takes (window - 1) / 2 off each
-  // side. None: with kValid as much as the windows reach, and the stride at least; with kSame the stride for each
-  // input.
+  // How far the output extends beyond the last window, as in Keras, where kSame then crops (window - 1) / 2 from each
+  // side. None: with kValid the windows' extent, at least `stride` per input; with kSame exactly `stride` per input.
   std::optional<Extents<Rank>> output_padding = std::nullopt;
   Extents<Rank> dilation = 1;
   Activation activation = nullptr;  // none
@@ -95,16 +94,16 @@ using Conv1DTransposeOptions = ConvTransposeOptions<1>;
 using Conv2DTransposeOptions = ConvTransposeOptions<2>;
 using Conv3DTransposeOptions = ConvTransposeOptions<3>;
 
-// The transpose of a convolution, which spreads every element over a window: [batch, height, width, inputs] -> [batch,
-// rows, columns, filters], with rows = stride (height - 1) + window where padding is kValid (plus what is left to the
-// stride), stride height where it is kSame. The kernel is [window height, window width, filters, inputs].
+// The transpose of a convolution; it spreads every element over a window: [batch, height, width, inputs] -> [batch,
+// rows, columns, filters]. With kValid rows = stride (height - 1) + max(window, stride), with kSame rows = stride
+// height. The kernel is [window height, window width, filters, inputs].
 template <int Rank>
 class PANTO_EXPORT ConvTranspose final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless all sizes are positive and an output padding is in [0, stride).
   ConvTranspose(int64_t inputs, int64_t filters, Extents<Rank> window, ConvTransposeOptions<Rank> options);
   ConvTranspose(int64_t inputs, int64_t filters, Extents<Rank> window);
-  // Throws InvalidArgument for an x that is no batch of images with `inputs` channels.
+  // Throws InvalidArgument unless x is a batch of images with `inputs` channels.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {kernel_, bias_}; }
   std::string to_string() const override;
@@ -130,7 +129,7 @@ template <int Rank>
 struct DepthwiseConvOptions {
   Extents<Rank> stride = 1;
   Padding padding = Padding::kValid;
-  int64_t depth_multiplier = 1;  // channels that become of each
+  int64_t depth_multiplier = 1;  // output channels per input channel
   Extents<Rank> dilation = 1;
   Activation activation = nullptr;  // none
   bool use_bias = true;
@@ -144,8 +143,8 @@ struct DepthwiseConvOptions {
 using DepthwiseConv1DOptions = DepthwiseConvOptions<1>;
 using DepthwiseConv2DOptions = DepthwiseConvOptions<2>;
 
-// A convolution of each channel by itself: [batch, height, width, inputs] -> [batch, rows, columns, inputs *
-// depth_multiplier], with those of the first channel first. The kernel is [window height, window width, inputs,
+// A convolution of each channel separately: [batch, height, width, inputs] -> [batch, rows, columns, inputs *
+// depth_multiplier], with the outputs of the first channel first. The kernel is [window height, window width, inputs,
 // depth_multiplier].
 template <int Rank>
 class PANTO_EXPORT DepthwiseConv final : public BuiltInLayer {
@@ -192,9 +191,9 @@ struct SeparableConvOptions {
 using SeparableConv1DOptions = SeparableConvOptions<1>;
 using SeparableConv2DOptions = SeparableConvOptions<2>;
 
-// A depthwise convolution, whose channels a convolution with a window of 1 then mixes: [batch, height, width, inputs]
-// -> [batch, rows, columns, filters]. Kernels are [window height, window width, inputs, depth_multiplier] and [1, 1,
-// inputs * depth_multiplier, filters].
+// A depthwise convolution, followed by a convolution with a window of 1 that mixes its channels: [batch, height, width,
+// inputs] -> [batch, rows, columns, filters]. Kernels are [window height, window width, inputs, depth_multiplier] and
+// [1, 1, inputs * depth_multiplier, filters].
 template <int Rank>
 class PANTO_EXPORT SeparableConv final : public BuiltInLayer {
  public:

@@ -1,4 +1,8 @@
-// Sizes and amounts along the spatial dimensions of sequences (one), images (two) and volumes (three).
+// Extents and margins along the spatial dimensions of sequences (one), images (two) and volumes (three): arguments of
+// convolutions, pools and padding.
+//
+//   Conv2D(3, 32, {3, 5}, {.stride = 2})          // Extents<2>: {3, 5} is 3 rows and 5 columns, 2 is {2, 2}
+//   ZeroPadding2D({{1, 0}, {2, 2}})               // Margins<2>: {{top, bottom}, {left, right}}
 #pragma once
 
 #include <array>
@@ -8,7 +12,7 @@
 
 namespace panto {
 
-// Of a window, of its steps: `3` is 3 in each dimension, `{3, 2}` 3 rows and 2 columns.
+// The size of a window, or its stride: `3` is 3 in each dimension, `{3, 2}` 3 rows and 2 columns.
 template <int Rank>
 class Extents {
  public:
@@ -24,10 +28,10 @@ class Extents {
   std::array<int64_t, Rank> sizes_;
 };
 
-// Of images.
+// For images.
 using Extent = Extents<2>;
 
-// What lies before and after along one dimension: `2` is 2 on both sides.
+// How much to add or remove before and after along one dimension: `2` is 2 on both sides.
 struct Margin {
   int64_t before = 0, after = 0;
   constexpr Margin(int64_t both) : before(both), after(both) {}  // NOLINT(google-explicit-constructor): {1, 2}
@@ -35,8 +39,8 @@ struct Margin {
   bool operator==(const Margin&) const = default;
 };
 
-// Around sequences: 1 or {before, after}; images: 1, {rows, columns} or {{top, bottom}, {left, right}}; volumes
-// likewise.
+// Margins of sequences: 1 or {before, after}; of images: 1, {rows, columns} or {{top, bottom}, {left, right}}; of
+// volumes likewise.
 template <int Rank>
 class Margins {
  public:

@@ -22,7 +22,7 @@ Extents<Rank> pool_stride(std::string_view kind, const Extents<Rank>& window, co
   return options.stride;
 }
 
-// pool_images or pool_volumes, which are of the same kind, of x.
+// Applies pool_images, or for volumes pool_volumes, to x.
 template <int Rank, class Images, class Volumes>
 Tensor pooled(const Tensor& x, const Extents<Rank>& window, const Extents<Rank>& stride, Padding padding,
               const Images& pool_images, const Volumes& pool_volumes) {
@@ -42,7 +42,7 @@ ReduceOptions all_spatial(bool keep_dims) {
   return options;
 }
 
-// reduce(t, dimension) of `parts` parts of x along `dim`.
+// Applies reduce(t, dimension) to each of `parts` parts of x along `dim`.
 template <class Reduce>
 Tensor of_parts(const Tensor& x, int dim, int64_t parts, const Reduce& reduce) {
   const int64_t size = x.partial_shape().dim(dim);

@@ -1,5 +1,5 @@
 // Pools of sequences [batch, steps, channels], images [batch, height, width, channels] and volumes [batch, depth,
-// height, width, channels]: of windows, of everything, and of a given number of parts.
+// height, width, channels]: over windows, over everything, or into a given number of parts.
 //
 //   MaxPool2D(2)
 //   AveragePool1D(3, {.stride = 1, .padding = Padding::kSame})
@@ -25,7 +25,7 @@ using Pool1DOptions = PoolOptionsOf<1>;
 using PoolOptions = PoolOptionsOf<2>;
 using Pool3DOptions = PoolOptionsOf<3>;
 
-// The largest element of each window; padding does not count. Volumes are float32 or of 16 bits.
+// The largest element of each window; padding does not count. Volumes must be float32 or a 16-bit type.
 template <int Rank>
 class PANTO_EXPORT MaxPool final : public BuiltInLayer {
  public:
@@ -69,12 +69,13 @@ struct GlobalPoolOptions {
   bool keep_dims = false;  // [batch, 1, 1, channels] instead of [batch, channels]
 };
 
-// The largest element, or the mean, of each channel of an image: [batch, height, width, channels] -> [batch, channels].
+// GlobalMaxPool: the largest element of each channel of an image; GlobalAveragePool: the mean. [batch, height, width,
+// channels] -> [batch, channels].
 template <int Rank>
 class PANTO_EXPORT GlobalMaxPool final : public BuiltInLayer {
  public:
   explicit GlobalMaxPool(GlobalPoolOptions options = {}) : options_(options) {}
-  // Throws InvalidArgument for an x that is no batch of images.
+  // Throws InvalidArgument unless x is a batch of images.
   Tensor forward(const Tensor& x) const override;
   std::string to_string() const override;
 
@@ -106,15 +107,16 @@ using GlobalAveragePool1D = GlobalAveragePool<1>;
 using GlobalAveragePool2D = GlobalAveragePool<2>;
 using GlobalAveragePool3D = GlobalAveragePool<3>;
 
-// The largest element, or the mean, of each of `parts` parts of an image: part i of n of a dimension of `size` begins
-// at i size / n, rounded down, and ends before (i + 1) size / n, rounded up, as in PyTorch and Keras.
+// The largest element (AdaptiveMaxPool) or the mean (AdaptiveAveragePool) of each of `parts` parts of an image: along a
+// dimension of `size`, part i of n begins at floor(i size / n) and ends before ceil((i + 1) size / n), as in PyTorch
+// and Keras.
 template <int Rank>
 class PANTO_EXPORT AdaptiveMaxPool final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless the parts are positive, and at most 65536.
   explicit AdaptiveMaxPool(Extents<Rank> parts);
-  // Throws InvalidArgument for an x that is no batch of images or has no element in a dimension, Unimplemented where a
-  // trace does not know its sizes.
+  // Throws InvalidArgument unless x is a batch of images with at least one element in each dimension, Unimplemented if
+  // a trace does not know its sizes.
   Tensor forward(const Tensor& x) const override;
   std::string to_string() const override;
 

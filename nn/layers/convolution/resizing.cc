@@ -47,7 +47,7 @@ const char* text(Interpolation interpolation) {
                                                      : "bicubic";
 }
 
-// Each element along `dim` several times.
+// Repeats each element `times` times along `dim`.
 Tensor repeated(const Tensor& x, int dim, int64_t times) {
   if (times == 1) return x;
   const PartialShape& shape = x.partial_shape();

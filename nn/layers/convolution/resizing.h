@@ -1,5 +1,5 @@
-// More or fewer positions in sequences [batch, steps, channels], images [batch, height, width, channels] and volumes
-// [batch, depth, height, width, channels].
+// Padding, cropping and resizing of sequences [batch, steps, channels], images [batch, height, width, channels] and
+// volumes [batch, depth, height, width, channels].
 //
 //   ZeroPadding2D(1)             // around
 //   ZeroPadding1D({2, 0})        // before
@@ -15,7 +15,7 @@
 
 namespace panto {
 
-// Zeros around.
+// Adds zeros around the input.
 template <int Rank>
 class PANTO_EXPORT ZeroPadding final : public BuiltInLayer {
  public:
@@ -34,7 +34,7 @@ using ZeroPadding1D = ZeroPadding<1>;
 using ZeroPadding2D = ZeroPadding<2>;
 using ZeroPadding3D = ZeroPadding<3>;
 
-// Without what lies in the margins.
+// Removes the margins.
 template <int Rank>
 class PANTO_EXPORT Cropping final : public BuiltInLayer {
  public:
@@ -54,15 +54,16 @@ using Cropping1D = Cropping<1>;
 using Cropping2D = Cropping<2>;
 using Cropping3D = Cropping<3>;
 
-// What lies between the elements of an image: the nearest one's value, or a line's or a cubic's through two or four of
-// them (the resizing ops', with half_pixel_centers). Of images only.
+// How values between the elements of an image are computed: the nearest element's value, or linear or cubic
+// interpolation through two or four elements (as the resizing ops with half_pixel_centers). Sequences and volumes:
+// kNearest only.
 enum class Interpolation : uint8_t { kNearest, kBilinear, kBicubic };
 
 struct UpSamplingOptions {
   Interpolation interpolation = Interpolation::kNearest;
 };
 
-// Each element `factor` times in each dimension. kBilinear and kBicubic give float32.
+// Repeats each element `factor` times in each dimension. kBilinear and kBicubic give float32.
 template <int Rank>
 class PANTO_EXPORT UpSampling final : public BuiltInLayer {
  public:
@@ -82,8 +83,7 @@ using UpSampling1D = UpSampling<1>;
 using UpSampling2D = UpSampling<2>;
 using UpSampling3D = UpSampling<3>;
 
-// Images of another size: [batch, height, width, channels] -> [batch, rows, columns, channels], of float32 where they
-// are interpolated between elements.
+// Resizes images: [batch, height, width, channels] -> [batch, rows, columns, channels]; float32 if interpolated.
 class PANTO_EXPORT Resizing final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless the size is positive.
@@ -101,7 +101,7 @@ class PANTO_EXPORT CenterCrop final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless the size is positive.
   explicit CenterCrop(Extent size);
-  // Throws InvalidArgument for images that are smaller, Unimplemented where a trace does not know their size.
+  // Throws InvalidArgument for smaller images, Unimplemented if a trace does not know their size.
   Tensor forward(const Tensor& x) const override;
   std::string to_string() const override;
 

@@ -1,6 +1,6 @@
-// What convolutions and pools of sequences, images and volumes share. Internal.
+// Helpers shared by convolutions and pools of sequences, images and volumes. Internal.
 //
-// The ops know images and volumes: sequences are images of one row here.
+// The ops know images and volumes: a sequence is an image of one row here.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace panto::detail {
 
-// How an input of this many spatial dimensions is written in messages, without its channels.
+// The dimensions of an input as messages write them, without the channels.
 template <int Rank>
 constexpr std::string_view spatial_names() {
   return Rank == 1 ? "batch, steps" : Rank == 2 ? "batch, height, width" : "batch, depth, height, width";
@@ -27,7 +27,7 @@ std::string spatial_layer(std::string_view kind, std::string_view after = "") {
   return fmt::format("{}{}D{}", whole(kind), Rank, whole(after));
 }
 
-// Throws InvalidArgument for an x that is none of the layer's; its name is put together only then.
+// Throws InvalidArgument if the layer cannot take x; the layer's name is formatted only then.
 template <int Rank>
 void expect_spatial(std::string_view kind, const Tensor& x, int64_t channels = -1, std::string_view after = "") {
   if (has_channels(x, Rank + 2, channels)) return;
@@ -58,7 +58,7 @@ void expect_positive(std::string_view layer, std::string_view what, const Extent
   if (!positive(e)) invalid("{}: expected a positive {}, got {}", layer, what, text(e));
 }
 
-// As the ops take it: a number for each dimension of the input.
+// As the ops take it: one number for each dimension of the input.
 template <int Rank>
 std::vector<int64_t> for_op(const Extents<Rank>& e) {
   std::vector<int64_t> all(Rank == 1 ? 2 : 1, 1);
@@ -69,7 +69,7 @@ std::vector<int64_t> for_op(const Extents<Rank>& e) {
 
 inline const char* op_text(Padding padding) { return padding == Padding::kSame ? "SAME" : "VALID"; }
 
-// Of sequences, images of one row; others as they are. `axis`: where the row's dimension is.
+// Makes a sequence an image of one row; others stay as they are. `axis`: where to insert the row's dimension.
 template <int Rank>
 Tensor with_row(const Tensor& x, int axis) {
   if constexpr (Rank == 1) return expand_dims(x, axis);
@@ -96,21 +96,21 @@ struct Windows {
   Extents<Rank> stride = 1;
   Padding padding = Padding::kValid;
   Extents<Rank> dilation = 1;
-  int64_t groups = 1;  // of channels: a trace may not know x's, so the kernel alone does not say how many
+  int64_t groups = 1;  // of channels: a trace may not know x's channels, so the kernel alone does not give the number
 };
 
-// A convolution without a bias. Of sequences and images the op finds the groups itself.
+// A convolution without a bias. For sequences and images the op finds the groups itself.
 template <int Rank>
 Tensor convolve(const Tensor& x, const Tensor& kernel, const Windows<Rank>& windows);
-// Of each channel by itself: the kernel's last dimension is what becomes of each. Of sequences and images.
+// Convolves each channel separately: the kernel's last dimension is the outputs per channel. For sequences and images.
 template <int Rank>
 Tensor convolve_depthwise(const Tensor& x, const Tensor& kernel, const Windows<Rank>& windows);
 
-// How far a window goes.
+// The extent of a dilated window.
 int64_t reach_of(int64_t window, int64_t dilation);
-// What a transposed convolution has beyond the stride for each input, where no output padding is asked for.
+// The extent of a transposed convolution's output beyond `stride` per input, if no output padding is given.
 int64_t beyond_stride(int64_t window, int64_t stride, int64_t dilation, Padding padding);
-// The transpose of a convolution without a bias: kernel [window..., filters, inputs], the output's sizes are stride *
+// The transpose of a convolution without a bias: kernel [window..., filters, inputs]; the output's sizes are stride *
 // size + beyond.
 template <int Rank>
 Tensor convolve_transposed(const Tensor& x, const Tensor& kernel, const Windows<Rank>& windows,

@@ -1,4 +1,6 @@
-// Activations as layers: those that have options or variables. Any other is `Lambda("gelu", "gelu")`.
+// Activations as layers: those with options or variables. Write any other as `Lambda("gelu", "gelu")`.
+//
+//   Sequential model(Dense(784, 128), PReLU({128}), Dense(128, 10), Softmax());
 #pragma once
 
 #include <limits>
@@ -15,7 +17,7 @@ struct ReLUOptions {
   double threshold = 0;                                        // at least 0
 };
 
-// x above the threshold, but at most max_value; elsewhere negative_slope (x - threshold).
+// x above the threshold, at most max_value; otherwise negative_slope (x - threshold).
 class PANTO_EXPORT ReLU final : public BuiltInLayer {
  public:
   // Throws InvalidArgument for options below 0.
@@ -27,7 +29,7 @@ class PANTO_EXPORT ReLU final : public BuiltInLayer {
   ReLUOptions options_;
 };
 
-// x above 0, elsewhere negative_slope x (Maas et al. 2013). Keras's slope; PyTorch's is 0.01.
+// x if x > 0, else negative_slope x (Maas et al. 2013). The default slope is Keras's; PyTorch's is 0.01.
 class PANTO_EXPORT LeakyReLU final : public BuiltInLayer {
  public:
   explicit LeakyReLU(double negative_slope = 0.3);
@@ -44,12 +46,12 @@ struct PReLUOptions {
   DType dtype = kFloat32;
 };
 
-// x above 0, elsewhere alpha x, where alpha is learned (He et al. 2015). Its shape is that of one example, of which
-// dimensions may be 1: {28, 28, 32}, or {1, 1, 32} or {32} for one number for each channel.
+// x if x > 0, else alpha x, where alpha is learned (He et al. 2015). Its shape is that of one example, in which
+// dimensions may be 1: {28, 28, 32}, or {1, 1, 32} or {32} for one number per channel.
 class PANTO_EXPORT PReLU final : public BuiltInLayer {
  public:
   explicit PReLU(const Shape& shape, PReLUOptions options = {});
-  // Throws InvalidArgument for an x to which alpha does not broadcast.
+  // Throws InvalidArgument if alpha does not broadcast to x.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {alpha_}; }
   std::string to_string() const override;
@@ -59,7 +61,7 @@ class PANTO_EXPORT PReLU final : public BuiltInLayer {
   Variable alpha_;
 };
 
-// x above 0, elsewhere alpha (exp(x) - 1) (Clevert et al. 2016).
+// x if x > 0, else alpha (exp(x) - 1) (Clevert et al. 2016).
 class PANTO_EXPORT ELU final : public BuiltInLayer {
  public:
   explicit ELU(double alpha = 1);
@@ -70,12 +72,12 @@ class PANTO_EXPORT ELU final : public BuiltInLayer {
   double alpha_;
 };
 
-// exp(x) by its sum along an axis.
+// exp(x) divided by its sum along an axis.
 class PANTO_EXPORT Softmax final : public BuiltInLayer {
  public:
   explicit Softmax(int64_t axis = -1);
   Tensor forward(const Tensor& x) const override;
-  // Elements for which the mask is false count as none: bool, broadcast to x. Where all are, all are the same.
+  // Elements where the mask is false do not count: bool, broadcast to x. If none counts, all results are equal.
   Tensor operator()(const Tensor& x, const Tensor& mask,
                     std::source_location where = std::source_location::current()) const;
   using Layer::operator();

@@ -1,4 +1,4 @@
-// The activations that are no ops.
+// The activations that are not ops.
 #include <utility>
 #include <vector>
 
@@ -16,7 +16,7 @@
 namespace panto {
 namespace {
 
-// f of the tensor, as called from the caller's line.
+// Calls f on the tensor; errors name the caller's line.
 template <class F>
 Tensor of(Arg x, F f) {
   return from_caller(x.where(), [&]() -> Tensor { return f(identity(std::move(x))); });
@@ -91,7 +91,7 @@ Tensor sparsemax(Arg x, const SparsemaxOptions& options) {
     std::vector<int64_t> along(static_cast<size_t>(rank), 1);
     along[static_cast<size_t>(axis)] = -1;
     const Tensor counts = reshape(cast(range(1, shape(t)[axis] + 1, 1), t.dtype()), along);
-    // Of the largest elements, as many as stay above what all of them have to give up.
+    // The support: the largest elements that stay positive after the common threshold is subtracted.
     const Tensor support = sorted - (sums - 1.0) / counts > 0.0;
     const Tensor count = sum(cast(support, t.dtype()), axis, true);
     const Tensor total = sum(where(support, sorted, zeros_like(sorted)), axis, true);

@@ -17,7 +17,7 @@ namespace panto {
 namespace detail {
 namespace {
 
-// draw(shape), of x's shape where dimensions in `alike` are 1.
+// Calls draw(shape) with x's shape, in which the dimensions in `alike` are 1.
 template <class Draw>
 Tensor drawn_for(const Tensor& x, std::span<const int> alike, const Draw& draw) {
   const PartialShape& known = x.partial_shape();

@@ -1,6 +1,8 @@
-// Noise in training, which keeps a model from relying on single elements. Otherwise these layers give x itself.
+// Noise layers, which keep a model from relying on single elements. They act in training only; otherwise they return x.
 //
-// They draw from the process's generator (`set_seed`) at every call, also of a traced function.
+//   Sequential net(Dense(64, 64, {.activation = relu}), GaussianNoise(0.1), Dense(64, 10));
+//
+// They draw from the process's generator (`set_seed`) at every call, also at every call of a traced function.
 #pragma once
 
 #include <string>
@@ -10,8 +12,8 @@
 
 namespace panto {
 
-// Whole channels of [batch, steps, channels], [batch, height, width, channels] or [batch, depth, height, width,
-// channels] are zero, a random share `rate` of them, and the others divided by 1 - rate (Tompson et al. 2015).
+// Sets whole channels of [batch, steps, channels], [batch, height, width, channels] or [batch, depth, height, width,
+// channels] to zero, a random share `rate` of them, and divides the others by 1 - rate (Tompson et al. 2015).
 template <int Rank>
 class PANTO_EXPORT SpatialDropout final : public BuiltInLayer {
  public:
@@ -30,7 +32,7 @@ using SpatialDropout1D = SpatialDropout<1>;
 using SpatialDropout2D = SpatialDropout<2>;
 using SpatialDropout3D = SpatialDropout<3>;
 
-// Times a normal number of mean 1 and variance rate / (1 - rate) (Srivastava et al. 2014).
+// Multiplies by normal numbers of mean 1 and variance rate / (1 - rate) (Srivastava et al. 2014).
 class PANTO_EXPORT GaussianDropout final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless 0 <= rate < 1.
@@ -42,7 +44,7 @@ class PANTO_EXPORT GaussianDropout final : public BuiltInLayer {
   double rate_;
 };
 
-// Plus a normal number of mean 0.
+// Adds normal numbers of mean 0.
 class PANTO_EXPORT GaussianNoise final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless stddev is at least 0.
@@ -54,8 +56,8 @@ class PANTO_EXPORT GaussianNoise final : public BuiltInLayer {
   double stddev_;
 };
 
-// A share `rate` of elements takes the value to which selu tends below zero, and all are scaled and moved so that mean
-// 0 and variance 1 stay (Klambauer et al. 2017).
+// Sets a share `rate` of the elements to selu's limit at minus infinity, then scales and shifts all so that mean 0 and
+// variance 1 are kept (Klambauer et al. 2017).
 class PANTO_EXPORT AlphaDropout final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless 0 <= rate < 1.

@@ -30,7 +30,7 @@ EinsumDense::EinsumDense(std::string equation, const Shape& kernel, EinsumDenseO
     invalid("EinsumDense: expected bias_axes that both the kernel '{}' and the result '{}' have, got '{}'", of_kernel,
             result, options.bias_axes);
   }
-  // From the first of them on, so that it broadcasts: those in between are 1.
+  // The bias's shape starts at its first own axis, so that it broadcasts; other axes after that are 1.
   std::vector<int64_t> dims;
   for (const char axis : result) {
     const bool own = options.bias_axes.find(axis) != std::string::npos;

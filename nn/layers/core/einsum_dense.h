@@ -1,4 +1,4 @@
-// Dense by einsum: products over any dimensions.
+// Dense by einsum: products over any dimensions. See EinsumDense for examples.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace panto {
 
 struct EinsumDenseOptions {
-  std::string bias_axes = {};       // the result's dimensions that have biases of their own: "bd"; empty: no bias
+  std::string bias_axes = {};       // dimensions of the result that have separate biases: "bd"; empty: no bias
   Activation activation = nullptr;  // none
   Initializer kernel_initializer = glorot_uniform();
   std::string name = "einsum_dense";  // of the variables: "einsum_dense/kernel", "einsum_dense/bias"
@@ -22,11 +22,11 @@ struct EinsumDenseOptions {
 //   EinsumDense("...x,xy->...y", {64, 128})
 //   EinsumDense("abc,cde->abde", {64, 8, 16}, {.bias_axes = "de"})    // in heads
 //
-// The kernel's shape is given; a bias has the sizes that the kernel has. It starts at zero.
+// The kernel's shape is given; the bias takes its sizes from the kernel. It starts at zero.
 class PANTO_EXPORT EinsumDense final : public BuiltInLayer {
  public:
-  // Throws InvalidArgument for an equation that is none of two operands, a kernel of another rank than the equation
-  // says, and axes of biases that are not both the result's and the kernel's.
+  // Throws InvalidArgument unless the equation has two operands, the kernel has the rank in the equation, and the bias
+  // axes are axes of both the result and the kernel.
   EinsumDense(std::string equation, const Shape& kernel, EinsumDenseOptions options = {});
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {kernel_, bias_}; }

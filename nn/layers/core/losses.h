@@ -1,10 +1,10 @@
-// Losses that layers add of what passes through them.
+// Losses that layers add while they run.
 //
 //   const CollectLosses penalties;
 //   Tensor y = model(x);                                     // has an ActivityRegularization among its layers
 //   Tensor loss = mean_squared_error(y, target) + penalties.total();
 //
-// A layer of your own calls add_loss in `forward`. Thread-safety: a scope hears its own thread.
+// A layer of your own calls add_loss in `forward`. Thread-safety: a scope collects the losses of its own thread.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace panto {
 
-// While one lives, the losses that layers add on this thread are kept here. Of nested ones the innermost.
+// Collects the losses that layers add on this thread while it lives. Of nested scopes the innermost collects.
 class PANTO_EXPORT CollectLosses {
  public:
   CollectLosses() noexcept;
@@ -23,7 +23,7 @@ class PANTO_EXPORT CollectLosses {
   CollectLosses(const CollectLosses&) = delete;
   CollectLosses& operator=(const CollectLosses&) = delete;
   const std::vector<Tensor>& losses() const { return losses_; }
-  // Their sum; a float32 zero where there are none.
+  // The sum of the losses; a float32 zero if there are none.
   Tensor total() const;
 
  private:
@@ -32,13 +32,13 @@ class PANTO_EXPORT CollectLosses {
   CollectLosses* outer_;
 };
 
-// A scalar for the innermost CollectLosses of this thread; without one, inside a GraphScope, for the collection
-// "losses" (get_total_loss adds those up); elsewhere nothing happens. Not in the body of a loop that is traced, whose
-// values nobody outside has. Throws InvalidArgument for what is no floating scalar.
+// Adds a scalar to the innermost CollectLosses of this thread; without one, inside a GraphScope, to the collection
+// "losses" (get_total_loss sums it up); otherwise does nothing. Do not call it in the body of a traced loop: its values
+// do not exist outside the loop. Throws InvalidArgument unless `loss` is a floating scalar.
 PANTO_EXPORT void add_loss(const Tensor& loss);
 
 namespace detail {
-// Of what a layer gives, a regularizer's number divided by the batch's size, where somebody hears of it.
+// Adds the regularizer's penalty of a layer's output y, divided by the batch size, if anything collects losses.
 void add_activity_loss(const Tensor& y, const Regularizer& regularizer);
 }  // namespace detail
 
@@ -47,7 +47,7 @@ struct ActivityRegularizationOptions {
   double l2 = 0;  // times the sum of squares
 };
 
-// x itself, of which a penalty is added as a loss: for each example, and of the batch the mean, as in Keras.
+// Returns x, and adds a penalty of it as a loss: computed per example and averaged over the batch, as in Keras.
 class PANTO_EXPORT ActivityRegularization final : public BuiltInLayer {
  public:
   // Throws InvalidArgument for numbers below 0.

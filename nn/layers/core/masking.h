@@ -1,11 +1,11 @@
-// Which steps of sequences count.
+// Masks: which steps of sequences count.
 //
 //   Masking masking(0);                                     // steps whose features are all 0 do not
 //   RnnOutput y = gru.run(masking(x), {}, masking.mask(x));
 //   Tensor m = sequence_mask(lengths, 20);                  // of sequences of these lengths
 //
-// A mask is bool[batch, steps]. Layers that take one say so (recurrent.h, attention.h); nothing hands masks on behind
-// your back.
+// A mask is bool[batch, steps]. Layers that take a mask say so (recurrent.h, attention.h); masks are never passed on
+// implicitly.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@
 
 namespace panto {
 
-// Zeros where all features of a step are `value`.
+// Sets the steps whose features are all `value` to zero.
 class PANTO_EXPORT Masking final : public BuiltInLayer {
  public:
   explicit Masking(double value = 0) : value_(value) {}
   // [batch, steps, features] -> the same.
   Tensor forward(const Tensor& x) const override;
-  // Whether a step has another feature: bool[batch, steps].
+  // True for steps with a feature other than `value`: bool[batch, steps].
   Tensor mask(const Tensor& x) const;
   std::string to_string() const override;
 

@@ -1,11 +1,11 @@
-// Several tensors made one: what Keras's merging layers compute, as functions.
+// Keras's merging layers as functions: they combine several tensors into one.
 //
 //   Tensor y = add({a, b, c});
 //   Tensor z = concatenate({a, b}, -1);
 //   Tensor s = batch_dot(a, b, {.axes = {2, 2}});
 //
-// Shapes broadcast, as everywhere. add(a, b), maximum(a, b) and minimum(a, b) of two are ops. Thread-safety: plain
-// functions.
+// Shapes broadcast, as everywhere. For two tensors add(a, b), maximum(a, b) and minimum(a, b) are ops. Thread-safety:
+// plain functions.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ PANTO_EXPORT Tensor multiply(const ArgList& tensors);
 PANTO_EXPORT Tensor average(const ArgList& tensors);
 PANTO_EXPORT Tensor maximum(const ArgList& tensors);
 PANTO_EXPORT Tensor minimum(const ArgList& tensors);
-// One behind the other along dimension `axis`.
+// Concatenates along dimension `axis`.
 PANTO_EXPORT Tensor concatenate(const ArgList& tensors, int64_t axis);
-// The first less the second.
+// a - b.
 PANTO_EXPORT Tensor subtract(Arg a, Arg b);
 PANTO_EXPORT Tensor multiply(Arg a, Arg b);
 
 struct BatchDotOptions {
-  std::vector<int64_t> axes = {-1, -1};  // of a, of b; the first, 0, is the batch
-  bool normalize = false;                // both to length 1 along these first: the cosine
+  std::vector<int64_t> axes = {-1, -1};  // of a, of b; axis 0 is the batch
+  bool normalize = false;                // first scale both to length 1 along these axes: the cosine
 };
-// For each example the sum of products over one axis of a and one of b, as Keras's Dot: a's other dimensions, then b's;
-// [batch, 1] where neither has others. Throws InvalidArgument for ranks below 2 or unknown, and for axes that cannot be
-// or differ in size.
+// For each example the sum of products over one axis of a and one of b, as Keras's Dot: the result has a's other
+// dimensions, then b's; [batch, 1] if neither has others. Throws InvalidArgument for ranks below 2 or unknown, and for
+// invalid axes or axes of different sizes.
 PANTO_EXPORT Tensor batch_dot(Arg a, Arg b, const BatchDotOptions& options = {});
 
 }  // namespace panto

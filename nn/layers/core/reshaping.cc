@@ -44,7 +44,7 @@ Tensor Reshape::forward(const Tensor& x) const {
     dims.insert(dims.begin(), ~int64_t{0});
     return detail::reshape_as(x, x, dims);
   }
-  // Something but the batch is unknown. The batch stays, and the op checks the rest.
+  // A dimension besides the batch is unknown. The batch stays, and the op checks the rest.
   std::vector<Tensor> each = {shape.dim(0) >= 0 ? tensor(checked_cast<int32_t>(shape.dim(0), "size"))
                                                 : panto::shape(x)[0]};
   for (const int64_t d : dims) each.push_back(tensor(checked_cast<int32_t>(d, "size")));
@@ -123,7 +123,7 @@ Tensor TimeDistributed::forward(const Tensor& x) const {
     invalid("TimeDistributed: expected a layer that keeps the batch of {}, got {}", dims[0],
             y.partial_shape().to_string());
   }
-  // The dimensions behind those of batch and steps are y's.
+  // The dimensions after batch and steps are y's.
   std::vector<Tensor> each;
   std::vector<int64_t> known;
   bool all_known = true;

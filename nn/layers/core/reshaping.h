@@ -1,4 +1,8 @@
-// Layers that put the elements of examples into another order or shape. The first dimension, of the batch, stays.
+// Layers that reorder or reshape the elements of examples. The first dimension, the batch, stays.
+//
+//   Reshape({28, 28, 1})         // [batch, 784] -> [batch, 28, 28, 1]
+//   Permute({2, 1})              // [batch, steps, features] -> [batch, features, steps]
+//   TimeDistributed(Dense(16, 32))
 #pragma once
 
 #include <memory>
@@ -12,10 +16,10 @@
 
 namespace panto {
 
-// [batch, ...] -> [batch, dims...], of which one may be -1: what the others leave.
+// [batch, ...] -> [batch, dims...]; one dimension may be -1 and is computed from the others.
 class PANTO_EXPORT Reshape final : public BuiltInLayer {
  public:
-  // Throws InvalidArgument for a dimension below -1 and for several of -1.
+  // Throws InvalidArgument for a dimension below -1, and for more than one -1.
   explicit Reshape(std::vector<int64_t> dims);
   Tensor forward(const Tensor& x) const override;
   std::string to_string() const override;
@@ -24,10 +28,10 @@ class PANTO_EXPORT Reshape final : public BuiltInLayer {
   std::vector<int64_t> dims_;
 };
 
-// Dimensions in another order, counted from 1 (the batch's is 0): Permute({2, 1}) exchanges two.
+// Reorders dimensions, counted from 1 (the batch is 0): Permute({2, 1}) exchanges two.
 class PANTO_EXPORT Permute final : public BuiltInLayer {
  public:
-  // Throws InvalidArgument unless `dims` has each of 1, 2, ..., its length once.
+  // Throws InvalidArgument unless `dims` is a permutation of 1, 2, ..., its length.
   explicit Permute(std::vector<int64_t> dims);
   // Throws InvalidArgument for an x of another rank.
   Tensor forward(const Tensor& x) const override;
@@ -50,14 +54,14 @@ class PANTO_EXPORT RepeatVector final : public BuiltInLayer {
   int64_t times_;
 };
 
-// A layer applied to each step of [batch, steps, ...]: all steps are examples of one batch for it.
+// Applies a layer to each step of [batch, steps, ...]: all steps become examples of one batch.
 class PANTO_EXPORT TimeDistributed final : public BuiltInLayer {
  public:
   template <class L>
     requires(std::is_base_of_v<Layer, L> && !std::is_same_v<L, TimeDistributed>)
   explicit TimeDistributed(L layer) : layer_(std::make_shared<const L>(std::move(layer))) {}
   explicit TimeDistributed(std::shared_ptr<const Layer> layer);
-  // Throws InvalidArgument for an x of unknown rank or one below 2.
+  // Throws InvalidArgument for an x of unknown rank, or of a rank below 2.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {layer_}; }
   std::string to_string() const override;

@@ -20,7 +20,7 @@ Tensor reshape_as(const Tensor& x, const Tensor& like, std::vector<int64_t> dims
     if (d < 0) ++unknown;
     if (d == 0) empty = true;
   }
-  // One that is not known follows from the others, unless there are no elements.
+  // A single unknown dimension follows from the others, unless there are no elements.
   if (unknown == 0 || (unknown == 1 && !empty)) return reshape(x, known);
   const Tensor sizes = panto::shape(like);
   std::vector<Tensor> each;

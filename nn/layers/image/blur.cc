@@ -19,7 +19,8 @@ Tensor filtered(const Tensor& images, const Tensor& kernel) {
   return depthwise_conv2d(images, repeat(one, channels, 2), {1, 1, 1, 1}, "SAME");
 }
 
-// The first number of a size is that of x, the kernel's lines are y's: as in Keras, for which sizes are equal.
+// The first number of `size` belongs to x, though the kernel's rows belong to y: as in Keras, where both sizes are
+// equal.
 Tensor blurred(const Tensor& images, Extent size, const Tensor& along_x, const Tensor& along_y) {
   const auto line = [](int64_t n, const Tensor& sigma) {
     const Tensor x = cast(arange(n), sigma.dtype()) - static_cast<double>(n - 1) / 2;

@@ -6,9 +6,10 @@
 
 namespace panto::detail {
 
-// Images convolved with a window of height and width `size`, zeros around them; the deviations are scalars.
+// Convolves images with a Gaussian window of height and width `size`, with zeros around them; the standard deviations
+// are scalars.
 Tensor blurred(const Tensor& images, Extent size, const Tensor& along_x, const Tensor& along_y);
-// Each channel convolved with a kernel [height, width], of zeros outside of the images.
+// Convolves each channel with a kernel [height, width], with zeros around the images.
 Tensor filtered(const Tensor& images, const Tensor& kernel);
 
 }  // namespace panto::detail

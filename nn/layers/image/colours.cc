@@ -24,10 +24,10 @@ constexpr ValueRange kBytes = {0, 255};
 
 std::string text(FactorRange range) { return fmt::format("[{}, {}]", range.low, range.high); }
 
-// Keras's [max(-f, 0), f].
+// A range of one number as in Keras: [max(-f, 0), f].
 FactorRange from_zero(FactorRange range) { return range.low < 0 ? FactorRange(0, range.high) : range; }
 
-// [batch] beside pixels without channels.
+// Reshapes [batch] to broadcast with [batch, height, width].
 Tensor plane(const Tensor& each, const Tensor& images) { return cast(reshape(each, {-1, 1, 1}), images.dtype()); }
 Tensor factors_for(const Tensor& each, const Tensor& images) { return cast(column(each), images.dtype()); }
 
@@ -64,7 +64,7 @@ std::string RandomBrightness::to_string() const { return "RandomBrightness(" + t
 // ---- RandomContrast -------------------------------------------------------------------------------------------------
 
 RandomContrast::RandomContrast(double factor, ImageValueOptions options) : RandomContrast(factor, factor, options) {
-  lower_ = 0;  // Keras's range of one number begins at its bound
+  lower_ = 0;  // as in Keras: for a single number the range of factors begins at 1
 }
 RandomContrast::RandomContrast(double lower, double upper, ImageValueOptions options)
     : lower_(lower), upper_(upper), values_(checked_values("RandomContrast", options.value_range)) {

@@ -1,6 +1,8 @@
-// Images lightened, coloured and sharpened at random, against learning how they were taken. image_layer.h says what
-// these layers have in common. Those of colours take three channels, red, green and blue; all throw InvalidArgument for
-// factors and ranges that cannot be.
+// Layers that change brightness, colours and sharpness of images at random, so that a model does not learn how images
+// were taken. image_layer.h describes what these layers share. Colour layers take three channels, red, green and blue;
+// all throw InvalidArgument for invalid factors and ranges.
+//
+//   Sequential augment(RandomBrightness(0.2), RandomContrast(0.2), RandomHue(0.1));
 #pragma once
 
 #include <memory>
@@ -18,7 +20,7 @@ struct ImageValueOptions {
   ValueRange value_range = {};
 };
 
-// Lighter or darker, by shares of the value range in [-1, 1].
+// Lightens or darkens, by shares of the value range in [-1, 1].
 class PANTO_EXPORT RandomBrightness final : public ImageLayer {
  public:
   explicit RandomBrightness(FactorRange factor, ImageValueOptions options = {});
@@ -31,8 +33,8 @@ class PANTO_EXPORT RandomBrightness final : public ImageLayer {
   ValueRange values_;
 };
 
-// Differences from each channel's mean times a number, from [1, 1.2] for 0.2, from [1 - a, 1 + b] for {a, b}, both in
-// [0, 1].
+// Multiplies the differences from each channel's mean by a number from [1, 1.2] for 0.2, from [1 - a, 1 + b] for {a,
+// b}, both in [0, 1].
 class PANTO_EXPORT RandomContrast final : public ImageLayer {
  public:
   explicit RandomContrast(double factor, ImageValueOptions options = {});
@@ -46,8 +48,8 @@ class PANTO_EXPORT RandomContrast final : public ImageLayer {
   ValueRange values_;
 };
 
-// Of the HSV colour (values as they are, not scaled to [0, 1], as in Keras) the saturation times f / (1 - f), for f
-// drawn from the factor, in [0, 1]: 0 is grey, 0.5 the image.
+// Multiplies the saturation in HSV by f / (1 - f), for f drawn from the factor, in [0, 1]: 0 gives grey, 0.5 the image
+// itself. Values are not scaled to [0, 1] before, as in Keras.
 class PANTO_EXPORT RandomSaturation final : public ImageLayer {
  public:
   explicit RandomSaturation(FactorRange factor, ImageValueOptions options = {});
@@ -60,7 +62,7 @@ class PANTO_EXPORT RandomSaturation final : public ImageLayer {
   ValueRange values_;
 };
 
-// Colours turned round their circle, to either side by half of the factor, in [0, 1].
+// Turns hues round the colour circle, to either side by up to half of the factor, in [0, 1].
 class PANTO_EXPORT RandomHue final : public ImageLayer {
  public:
   explicit RandomHue(FactorRange factor, ImageValueOptions options = {});
@@ -73,7 +75,7 @@ class PANTO_EXPORT RandomHue final : public ImageLayer {
   ValueRange values_;
 };
 
-// On the way to grey, by a factor in [-1, 1].
+// Moves colours towards grey, by a factor in [-1, 1].
 class PANTO_EXPORT RandomColorDegeneration final : public ImageLayer {
  public:
   explicit RandomColorDegeneration(FactorRange factor, ImageValueOptions options = {});
@@ -92,7 +94,7 @@ struct RandomColorJitterOptions {
   std::optional<double> contrast = std::nullopt;
   std::optional<FactorRange> saturation = std::nullopt, hue = std::nullopt;
 };
-// Those of RandomBrightness, RandomContrast, RandomSaturation and RandomHue that are given, in this order.
+// Applies RandomBrightness, RandomContrast, RandomSaturation and RandomHue, those that the options give, in this order.
 class PANTO_EXPORT RandomColorJitter final : public ImageLayer {
  public:
   explicit RandomColorJitter(const RandomColorJitterOptions& options);
@@ -103,10 +105,10 @@ class PANTO_EXPORT RandomColorJitter final : public ImageLayer {
   std::vector<std::shared_ptr<const Layer>> layers_;
 };
 
-// A share of the images grey.
+// Makes a share of the images grey.
 class PANTO_EXPORT RandomGrayscale final : public ImageLayer {
  public:
-  // In [0, 1].
+  // `share` in [0, 1].
   explicit RandomGrayscale(double share = 0.5);
   Tensor transform(const Tensor& images, const Tensor& chosen) const;  // bool [batch]
   std::string to_string() const override;
@@ -116,7 +118,7 @@ class PANTO_EXPORT RandomGrayscale final : public ImageLayer {
   double share_;
 };
 
-// The largest value less each value, of a share of the images that is drawn from the factor, in [0, 1].
+// Replaces each value by the largest value less it, in a share of the images that is drawn from the factor, in [0, 1].
 class PANTO_EXPORT RandomInvert final : public ImageLayer {
  public:
   explicit RandomInvert(FactorRange factor = {0, 1}, ImageValueOptions options = {});
@@ -129,7 +131,7 @@ class PANTO_EXPORT RandomInvert final : public ImageLayer {
   ValueRange values_;
 };
 
-// Values of fewer bits: from 1 to 8. Of two numbers the second is not drawn.
+// Reduces values to fewer bits, from 1 to 8. `below` is exclusive.
 class PANTO_EXPORT RandomPosterization final : public ImageLayer {
  public:
   explicit RandomPosterization(int64_t bits, ImageValueOptions options = {});
@@ -143,7 +145,7 @@ class PANTO_EXPORT RandomPosterization final : public ImageLayer {
   ValueRange values_;
 };
 
-// From blurred (0) by the image (0.5) to sharper (1), by a factor in [0, 1].
+// Blurs (0), keeps (0.5) or sharpens (1) images, by a factor in [0, 1].
 class PANTO_EXPORT RandomSharpness final : public ImageLayer {
  public:
   explicit RandomSharpness(FactorRange factor, ImageValueOptions options = {});
@@ -156,10 +158,10 @@ class PANTO_EXPORT RandomSharpness final : public ImageLayer {
   ValueRange values_;
 };
 
-// Values that reach a threshold inverted, after something is added: both drawn from shares of 255, in [0, 1].
+// Adds a number, then inverts the values that reach a threshold: both are drawn as shares of 255, in [0, 1].
 class PANTO_EXPORT Solarization final : public ImageLayer {
  public:
-  // 0.2 is [0, 0.2].
+  // A single number 0.2 stands for [0, 0.2].
   Solarization(FactorRange addition, FactorRange threshold, ImageValueOptions options = {});
   Tensor transform(const Tensor& images, const Tensor& additions, const Tensor& thresholds) const;  // [batch], of 255
   std::string to_string() const override;
@@ -170,7 +172,7 @@ class PANTO_EXPORT Solarization final : public ImageLayer {
   ValueRange values_;
 };
 
-// Each channel stretched from the darkest value to the lightest one, in and out of training.
+// Stretches each channel from the darkest value to the lightest, in training and otherwise.
 class PANTO_EXPORT AutoContrast final : public ImageLayer {
  public:
   explicit AutoContrast(ImageValueOptions options = {});
@@ -186,7 +188,7 @@ struct EqualizationOptions {
   ValueRange value_range = {};
   int64_t bins = 256;
 };
-// Values of which all are equally frequent, in each channel of the whole batch, as in Keras.
+// Makes all values equally frequent, in each channel over the whole batch, as in Keras.
 class PANTO_EXPORT Equalization final : public ImageLayer {
  public:
   explicit Equalization(EqualizationOptions options = {});
@@ -202,8 +204,8 @@ struct ClaheOptions {
   double clip_limit = 4;
   Extent tile_grid_size = {8, 8};
 };
-// Equalization within tiles, between which it is interpolated, of histograms that are cut at a multiple of their mean
-// (Zuiderveld 1994), in and out of training. Images of known size.
+// Equalizes within tiles and interpolates between them; histograms are clipped at a multiple of their mean (Zuiderveld
+// 1994). In training and otherwise. Images must have a known size.
 class PANTO_EXPORT ContrastLimitedAdaptiveHistogramEqualization final : public ImageLayer {
  public:
   explicit ContrastLimitedAdaptiveHistogramEqualization(ClaheOptions options = {});
@@ -220,11 +222,11 @@ struct RandomGaussianBlurOptions {
   FactorRange sigma = {0, 1};   // in [0, 1]
   ValueRange value_range = {};
 };
-// Blurred, with one width for the whole batch, a share of the images that is drawn from the factor, in [0, 1].
+// Blurs a share of the images, drawn from the factor, in [0, 1], with one width for the whole batch.
 class PANTO_EXPORT RandomGaussianBlur final : public ImageLayer {
  public:
   explicit RandomGaussianBlur(FactorRange factor = {0, 1}, RandomGaussianBlurOptions options = {});
-  // By deviations along x and y, scalars; bool [batch].
+  // By standard deviations along x and y, scalars, of the images where `chosen` is true: bool [batch].
   Tensor transform(const Tensor& images, const Tensor& along_x, const Tensor& along_y, const Tensor& chosen) const;
   std::string to_string() const override;
 

@@ -1,4 +1,4 @@
-// Layers that spread the values of pixels by what values there are.
+// Layers that equalize pixel values by their histogram or range.
 #include <utility>
 #include <vector>
 
@@ -38,7 +38,7 @@ Equalization::Equalization(EqualizationOptions options) : options_(options) {
   }
 }
 
-// Of all elements.
+// Equalizes over all elements.
 static Tensor equalized(const Tensor& bytes, int64_t bins) {
   const double last = static_cast<double>(bins - 1);
   const auto count = static_cast<int32_t>(bins);
@@ -75,7 +75,7 @@ ContrastLimitedAdaptiveHistogramEqualization::ContrastLimitedAdaptiveHistogramEq
 
 namespace {
 
-// For each tile and channel, what becomes of each of 256 values: [batch, rows, columns, channels, 256].
+// The lookup table of each tile and channel, from 256 values: [batch, rows, columns, channels, 256].
 Tensor tables_of(const Tensor& bytes, int64_t rows, int64_t columns, int64_t tile_height, int64_t tile_width,
                  int64_t channels, double clip_limit) {
   const int64_t pixels = tile_height * tile_width;
@@ -93,7 +93,7 @@ Tensor tables_of(const Tensor& bytes, int64_t rows, int64_t columns, int64_t til
   return clip((below - least) * 255.F / where(rest == 0.F, ones_like(rest), rest), 0.F, 255.F);
 }
 
-// Between which two tiles, of those with one more at either end, each position lies, and how far.
+// The two tiles between which each position lies (tiles have one extra at either end), and the share of the second.
 struct Between {
   Tensor first, second, share;
 };

@@ -47,8 +47,8 @@ ImageWarpOptions checked_options(std::string_view layer, ImageWarpOptions option
   return options;
 }
 
-// The pixels of the output are those of the images at places that `rows` of [batch] each say: a0, a1, a2, b0, b1, b2,
-// c0, c1 of the op.
+// Samples the output's pixels from the images, by projective transforms: `rows` are the op's numbers a0, a1, a2, b0,
+// b1, b2, c0, c1, [batch] each.
 Tensor warped(const Tensor& images, const std::vector<Tensor>& rows, const ImageWarpOptions& options) {
   std::vector<Tensor> all;
   for (const Tensor& row : rows) all.push_back(cast(row, kFloat32));
@@ -61,7 +61,7 @@ Tensor warped(const Tensor& images, const std::vector<Tensor>& rows, const Image
                                     upper(options.interpolation), {.fill_mode = upper(options.fill_mode)});
 }
 
-// Height and width less 1, in the images' type.
+// Height - 1 and width - 1, as float32.
 std::pair<Tensor, Tensor> last_places(const Tensor& images) {
   const Tensor sizes = cast(shape(images), kFloat32);
   return {sizes[1] - 1.0F, sizes[2] - 1.0F};
@@ -148,7 +148,7 @@ std::string RandomTranslation::to_string() const {
 
 // ---- RandomShear ----------------------------------------------------------------------------------------------------
 
-// Keras's factors here are never negative: 0.2 is [0, 0.2] to either side; of {0.1, 0.2} both are kept.
+// In Keras these factors are never negative: 0.2 draws from [0, 0.2] to either side; {0.1, 0.2} is used as given.
 static FactorRange one_sided(FactorRange range) { return range.low < 0 ? FactorRange(0, range.high) : range; }
 
 RandomShear::RandomShear(FactorRange x, FactorRange y, ImageWarpOptions options)
@@ -177,7 +177,7 @@ RandomPerspective::RandomPerspective(FactorRange factor, RandomPerspectiveOption
   expect_interpolation("RandomPerspective", options_.interpolation);
 }
 
-// The eight numbers of a projection that takes four points to four others solve eight equations.
+// Solves eight linear equations for the eight numbers of the projection that maps four points to four others.
 Tensor RandomPerspective::transform(const Tensor& images, const Tensor& moves) const {
   const auto [height, width] = last_places(images);
   const Tensor none = zeros_like(width);
@@ -235,13 +235,13 @@ Tensor RandomCrop::changed(const Tensor& images) const {
     const Tensor top = start(height, size_[0]);
     return transform(images, top, start(width, size_[1]));
   }
-  // The middle that has the form of the result.
+  // The largest centred part with the result's aspect ratio.
   const auto fit = [](int64_t all, int64_t other, int64_t mine, int64_t others) {
     const auto part = static_cast<int64_t>(static_cast<double>(other * mine) / static_cast<double>(others));
     return (all - std::clamp(part, int64_t{1}, all)) / 2;
   };
   const int64_t top = fit(height, width, size_[0], size_[1]), left = fit(width, height, size_[1], size_[0]);
-  // What reaches over the edge is cut off before it is resized, as in Keras.
+  // What reaches over the edge is cut off before the resizing, as in Keras.
   const Tensor rest = slice(images, {0, top, left, 0}, {-1, -1, -1, -1});
   return RandomCrop(size_).transform(rest, tensor(0), tensor(0));
 }
@@ -256,7 +256,7 @@ RandomElasticTransform::RandomElasticTransform(FactorRange factor, RandomElastic
   expect_interpolation("RandomElasticTransform", options_.interpolation);
 }
 
-// Positions outside, as those of what is mirrored there with its edge.
+// Reflects positions outside of the image; the edge pixel is repeated.
 static Tensor reflected(const Tensor& index, int64_t size) {
   const auto n = static_cast<int32_t>(size);
   const Tensor place = floor_mod(abs(index), 2 * n);

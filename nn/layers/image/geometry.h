@@ -1,5 +1,5 @@
-// Images moved, turned and cut at random, against learning where things stand. image_layer.h says what these layers
-// have in common.
+// Layers that move, turn and cut images at random, so that a model does not learn where things stand. image_layer.h
+// describes what these layers share.
 //
 //   Sequential augment(RandomFlip("horizontal"), RandomRotation(0.1), RandomZoom(0.2));
 #pragma once
@@ -14,17 +14,17 @@
 
 namespace panto {
 
-// What lies outside of an image, and between its pixels.
+// How values outside of an image, and between its pixels, are found.
 struct ImageWarpOptions {
   std::string fill_mode = "reflect";       // "wrap", "nearest" (the edge), "constant"
   std::string interpolation = "bilinear";  // "nearest"
-  double fill_value = 0;                   // of "constant"
+  double fill_value = 0;                   // for "constant"
 };
 
-// Half of the images in mirror writing, or upside down, or both.
+// Mirrors half of the images horizontally, vertically, or in both directions.
 class PANTO_EXPORT RandomFlip final : public ImageLayer {
  public:
-  // "horizontal", "vertical", "horizontal_and_vertical". Throws InvalidArgument for another.
+  // "horizontal", "vertical", "horizontal_and_vertical". Throws InvalidArgument for another mode.
   explicit RandomFlip(std::string mode = "horizontal_and_vertical");
   Tensor transform(const Tensor& images, const Tensor& flips) const;  // bool [batch]
   std::string to_string() const override;
@@ -34,10 +34,11 @@ class PANTO_EXPORT RandomFlip final : public ImageLayer {
   std::string mode_;
 };
 
-// Turned about the middle, by shares of a full turn.
+// Turns images about the middle, by shares of a full turn.
 class PANTO_EXPORT RandomRotation final : public ImageLayer {
  public:
-  // A factor in [-1, 1]. This and the next ones throw InvalidArgument for others and for options of other names.
+  // A factor in [-1, 1]. This and the next constructors throw InvalidArgument for factors out of range and for unknown
+  // option names.
   explicit RandomRotation(FactorRange factor, ImageWarpOptions options = {});
   Tensor transform(const Tensor& images, const Tensor& turns) const;  // [batch]
   std::string to_string() const override;
@@ -48,13 +49,13 @@ class PANTO_EXPORT RandomRotation final : public ImageLayer {
   ImageWarpOptions options_;
 };
 
-// Nearer (below 0) or further: 0.2 shows 1.2 times as much.
+// Zooms in (below 0) or out: 0.2 shows 1.2 times as much.
 class PANTO_EXPORT RandomZoom final : public ImageLayer {
  public:
-  // Of height and width the same number, or one each: in [-1, 1].
+  // The same number for height and width, or one for each: in [-1, 1].
   explicit RandomZoom(FactorRange factor, ImageWarpOptions options = {});
   RandomZoom(FactorRange height, FactorRange width, ImageWarpOptions options = {});
-  // 1 + the factors, [batch] each.
+  // `height` and `width`: 1 + the factors, [batch] each.
   Tensor transform(const Tensor& images, const Tensor& height, const Tensor& width) const;
   std::string to_string() const override;
 
@@ -65,7 +66,7 @@ class PANTO_EXPORT RandomZoom final : public ImageLayer {
   ImageWarpOptions options_;
 };
 
-// Moved down and to the right, by shares of height and width in [-1, 1].
+// Moves images down and to the right, by shares of height and width in [-1, 1].
 class PANTO_EXPORT RandomTranslation final : public ImageLayer {
  public:
   RandomTranslation(FactorRange height, FactorRange width, ImageWarpOptions options = {});
@@ -78,7 +79,7 @@ class PANTO_EXPORT RandomTranslation final : public ImageLayer {
   ImageWarpOptions options_;
 };
 
-// Slanted, along x or y or both, by factors in [0, 1] to either side.
+// Slants images along x or y or both, by factors in [0, 1] to either side.
 class PANTO_EXPORT RandomShear final : public ImageLayer {
  public:
   RandomShear(FactorRange x, FactorRange y, ImageWarpOptions options = {});
@@ -96,7 +97,7 @@ struct RandomPerspectiveOptions {
   std::string interpolation = "bilinear";
   double fill_value = 0;
 };
-// Seen from elsewhere: the corners move, of a share of the images that is drawn from `factor`, in [0, 1].
+// Changes the perspective: moves the corners of a share of the images that is drawn from `factor`, in [0, 1].
 class PANTO_EXPORT RandomPerspective final : public ImageLayer {
  public:
   explicit RandomPerspective(FactorRange factor = {0, 1}, RandomPerspectiveOptions options = {});
@@ -111,8 +112,8 @@ class PANTO_EXPORT RandomPerspective final : public ImageLayer {
   RandomPerspectiveOptions options_;
 };
 
-// A part of this size, at one place for the whole batch. Where images are not larger, their middle of that form,
-// resized. Otherwise than in training, the images, as in Keras.
+// Crops a part of this size, at one place for the whole batch. Images that are not larger are cut to the middle of that
+// aspect ratio and resized. Outside training it returns the images, as in Keras.
 class PANTO_EXPORT RandomCrop final : public ImageLayer {
  public:
   // Throws InvalidArgument unless the size is positive.
@@ -130,12 +131,12 @@ struct RandomElasticTransformOptions {
   std::string interpolation = "bilinear";
   ValueRange value_range = {};
 };
-// Bent, as rubber is: pixels move by smooth random fields (Simard et al. 2003), of a share of the images that is drawn
-// from `factor`, in [0, 1]. Outside lies the image's reflection.
+// Bends images like rubber: moves pixels by smooth random fields (Simard et al. 2003), in a share of the images that is
+// drawn from `factor`, in [0, 1]. Outside of the image lies its reflection.
 class PANTO_EXPORT RandomElasticTransform final : public ImageLayer {
  public:
   explicit RandomElasticTransform(FactorRange factor = {0, 1}, RandomElasticTransformOptions options = {});
-  // By fields of what is to the right and below, [batch, height, width] each, in pixels.
+  // `right` and `down`: how far each pixel's source lies in these directions, [batch, height, width] each, in pixels.
   Tensor transform(const Tensor& images, const Tensor& right, const Tensor& down) const;
   std::string to_string() const override;
 

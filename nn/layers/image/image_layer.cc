@@ -53,7 +53,7 @@ Tensor shape_with_batch(const Tensor& images, const std::vector<int64_t>& rest) 
 Tensor drawn_each(const Tensor& images, double low, double high) {
   const Tensor each = shape_with_batch(images, {});
   if (!(low < high)) return cast(fill(each, static_cast<float>(low)), images.dtype());
-  // Halves have too few numbers to be drawn from.
+  // 16-bit floats have too few values for random numbers.
   const DType type = images.dtype() == kFloat64 ? kFloat64 : kFloat32;
   return cast(random_uniform(each, {.dtype = type, .min = low, .max = high}), images.dtype());
 }

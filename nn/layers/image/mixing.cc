@@ -23,14 +23,14 @@ namespace {
 
 FactorRange from_zero(FactorRange range) { return range.low < 0 ? FactorRange(0, range.high) : range; }
 
-// Of the gamma distribution, by the process's generator: `shape` float32 numbers.
+// float32 numbers of the gamma distribution, from the process's generator.
 Tensor gamma(const Tensor& shape, const Tensor& alpha) {
   const Tensor seed = randint(INT32_MAX, {2}, kInt64);
   return stateless_random_gamma(shape, seed, alpha);
 }
 Tensor beta(const Tensor& shape, const Tensor& alpha) {
   const Tensor a = gamma(shape, alpha), b = gamma(shape, alpha);
-  // Small parameters give numbers that are nearly 0, both of them now and then.
+  // Small parameters give numbers near 0; sometimes both are 0.
   const Tensor all = a + b;
   return where(all > 0.F, a / where(all > 0.F, all, ones_like(all)), 0.5F);
 }
@@ -40,7 +40,7 @@ Tensor shuffled_batch(const Tensor& images) {
   return argsort(random_uniform(reshape(batch, {1})));
 }
 
-// [batch] beside any tensor with a batch.
+// Reshapes [batch] to broadcast with a tensor of any rank.
 Tensor beside(const Tensor& each, const Tensor& like) {
   std::vector<int64_t> dims(static_cast<size_t>(like.partial_shape().rank()), 1);
   dims[0] = -1;
@@ -57,7 +57,7 @@ Tensor inside(const Tensor& images, const CutMix::Boxes& boxes, std::string_view
                      logical_and(y >= bound(boxes.top), y < bound(boxes.bottom)));
 }
 
-// A part `share` of a length, anywhere.
+// A random span of length `share * length`.
 std::pair<Tensor, Tensor> span_of(const Tensor& images, const Tensor& share, int64_t length) {
   const Tensor part = share * static_cast<double>(length);
   const Tensor begin = drawn_each(images, 0, 1) * (static_cast<double>(length) - part);
@@ -102,7 +102,7 @@ CutMix::CutMix(FactorRange factor) : factor_(checked_factor("CutMix", from_zero(
 struct CutMix::Cut {
   Boxes boxes;
   Tensor others;
-  Tensor kept;  // which share of each image
+  Tensor kept;  // the share of each image that is kept
 };
 CutMix::Cut CutMix::cut(const Tensor& images) const {
   const auto [height, width] = known_size("CutMix", images);
@@ -156,7 +156,7 @@ Tensor RandomErasing::changed(const Tensor& images) const {
   return transform(images, boxes, chosen, noise * options_.value_range.high);
 }
 
-// ---- Several --------------------------------------------------------------------------------------------------------
+// ---- Layers that combine others -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -181,7 +181,7 @@ std::vector<std::shared_ptr<const Layer>> layers_of(FactorRange f, ValueRange ra
   return all;
 }
 
-// What the layer of that number makes of the images; the images where there is none.
+// Applies the layer of that number; returns the images for a number without a layer.
 Tensor changed_by(const std::vector<std::shared_ptr<const Layer>>& layers, const Tensor& number, const Tensor& images) {
   std::vector<Callable<Tensor()>> branches;
   for (const auto& layer : layers) branches.emplace_back([layer, images] { return (*layer)(images); });

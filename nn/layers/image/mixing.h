@@ -1,4 +1,5 @@
-// Images mixed with others, and several changes together. image_layer.h says what these layers have in common.
+// Layers that mix images with others, and layers that combine several changes. image_layer.h describes what these
+// layers share.
 //
 //   MixUp mix(0.2);
 //   const TrainingScope training;
@@ -16,15 +17,15 @@
 
 namespace panto {
 
-// Each image with a part of another one of the batch (Zhang et al. 2018): weight * image + (1 - weight) * other, with
+// Mixes each image with another one of the batch (Zhang et al. 2018): weight * image + (1 - weight) * other, with
 // weights of the Beta distribution.
 class PANTO_EXPORT MixUp final : public ImageLayer {
  public:
   // Throws InvalidArgument unless alpha is positive.
   explicit MixUp(double alpha = 0.2);
-  // By weights [batch] and the numbers of the others, integers [batch]; of labels [batch, ...], too.
+  // `weights` [batch]; `others` the indices of the other images, integers [batch]. Also for labels [batch, ...].
   Tensor transform(const Tensor& images, const Tensor& weights, const Tensor& others) const;
-  // Images and labels, mixed alike, in training.
+  // Mixes images and labels alike, in training.
   std::pair<Tensor, Tensor> pair(const Tensor& images, const Tensor& labels) const;
   std::string to_string() const override;
 
@@ -33,17 +34,17 @@ class PANTO_EXPORT MixUp final : public ImageLayer {
   double alpha_;
 };
 
-// A box of each image cut out of another one of the batch (Yun et al. 2019). Images of known size.
+// Replaces a box of each image by that of another image of the batch (Yun et al. 2019). Images must have a known size.
 class PANTO_EXPORT CutMix final : public ImageLayer {
  public:
   // The Beta distribution's parameter is drawn from the factor, in [0, 1].
   explicit CutMix(FactorRange factor = {0, 1});
-  // By boxes, [batch] each, of which the ends do not count, in pixels.
+  // Boxes in pixels, [batch] each; right and bottom are exclusive.
   struct Boxes {
     Tensor left, right, top, bottom;
   };
   Tensor transform(const Tensor& images, const Boxes& boxes, const Tensor& others) const;
-  // Images, and labels mixed by the areas, in training.
+  // Mixes images by boxes and labels by the boxes' areas, in training.
   std::pair<Tensor, Tensor> pair(const Tensor& images, const Tensor& labels) const;
   std::string to_string() const override;
 
@@ -59,12 +60,12 @@ struct RandomErasingOptions {
   std::optional<double> fill_value = std::nullopt;  // none: normal numbers times the largest value
   ValueRange value_range = {};
 };
-// A box of the image filled (Zhong et al. 2020), of a share of the images that is drawn from the factor, in [0, 1].
-// Images of known size.
+// Fills a box of the image (Zhong et al. 2020), in a share of the images that is drawn from the factor, in [0, 1].
+// Images must have a known size.
 class PANTO_EXPORT RandomErasing final : public ImageLayer {
  public:
   explicit RandomErasing(FactorRange factor = {0, 1}, RandomErasingOptions options = {});
-  // `filling` in boxes of those that are chosen, bool [batch].
+  // Puts `filling` into the boxes of the images where `chosen`, bool [batch], is true.
   Tensor transform(const Tensor& images, const CutMix::Boxes& boxes, const Tensor& chosen, const Tensor& filling) const;
   std::string to_string() const override { return "RandomErasing()"; }
 
@@ -77,10 +78,10 @@ class PANTO_EXPORT RandomErasing final : public ImageLayer {
 struct RandAugmentOptions {
   ValueRange value_range = {};
   int64_t num_ops = 2;
-  FactorRange factor = {0, 0.5};  // of all of them, in [0, 1]
+  FactorRange factor = {0, 0.5};  // for all layers, in [0, 1]
   std::string interpolation = "bilinear";
 };
-// `num_ops` layers of this library, one after the other, drawn anew for each batch (Cubuk et al. 2020).
+// Applies `num_ops` layers of this library one after the other, chosen anew for each batch (Cubuk et al. 2020).
 class PANTO_EXPORT RandAugment final : public ImageLayer {
  public:
   explicit RandAugment(const RandAugmentOptions& options = {});
@@ -98,11 +99,10 @@ struct AugMixOptions {
   int64_t chain_depth = 3;
   FactorRange factor = {0, 0.3};
   double alpha = 1;
-  bool all_ops = true;  // those of colour and sharpness, too
+  bool all_ops = true;  // also those of colour and sharpness
   std::string interpolation = "bilinear";
 };
-// Several chains of layers, each of up to `chain_depth`, mixed with each other and with the image (Hendrycks et al.
-// 2020).
+// Mixes several chains of up to `chain_depth` layers with each other and with the image (Hendrycks et al. 2020).
 class PANTO_EXPORT AugMix final : public ImageLayer {
  public:
   explicit AugMix(const AugMixOptions& options = {});

@@ -19,7 +19,7 @@ bool last_dimension_fits(const PartialShape& shape, int64_t size) {
   return shape.dim(shape.rank() - 1) < 0 || shape.dim(shape.rank() - 1) == size;
 }
 
-// The op has float32 only.
+// Computes float64; the op supports float32 only.
 detail::BatchNormalised normalise_float64(const Tensor& x, const Tensor& scale, const Tensor& offset,
                                           const Tensor& running_mean, const Tensor& running_variance, double momentum,
                                           double epsilon, bool training) {
@@ -65,7 +65,7 @@ detail::BatchNormalised detail::normalise_batch(const Tensor& x, const Tensor& s
     return normalise_images(t, scale, offset, mean, variance, momentum, epsilon, training);
   };
   if (shape.rank() == 4) return images(x);
-  // The op knows images only; what lies in one channel makes no difference to it.
+  // The op takes images only; the arrangement within a channel makes no difference.
   const int64_t channels = scale.dim(0);
   if (shape.fully_known()) {
     BatchNormalised made = images(reshape(x, {shape.numel() / channels, 1, 1, channels}));

@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// Squares of numbers of 16 bits leave their range.
+// Squares of 16-bit numbers may overflow.
 Tensor at_least_float32(const Tensor& x) {
   return x.dtype() == kFloat16 || x.dtype() == kBFloat16 ? cast(x, kFloat32) : x;
 }

@@ -1,5 +1,7 @@
-// Layers that normalise each example by itself, or by numbers that were computed before: the same in training and
-// otherwise.
+// Layers that normalise each example by itself, or by given statistics: the same in training and otherwise.
+//
+//   Sequential net(Conv2D(3, 32, 3), GroupNorm(32, {.groups = 8}), Lambda(relu, "relu"));
+//   Sequential block(RMSNorm(64), Dense(64, 64));
 #pragma once
 
 #include <string>
@@ -11,27 +13,27 @@
 namespace panto {
 
 struct GroupNormOptions {
-  int64_t groups = 32;    // that divide the channels; -1: one for each channel (instance normalisation)
+  int64_t groups = 32;    // must divide the channels; -1: one per channel (instance normalisation)
   double epsilon = 1e-3;  // added to the variance, as Keras
-  bool scale = true;      // multiply by what is learned
-  bool center = true;     // add what is learned
+  bool scale = true;      // multiply by a learned number
+  bool center = true;     // add a learned number
   std::string name = "group_norm";
   DType dtype = kFloat32;
 };
 
 // (x - mean) / sqrt(variance + epsilon) * scale + offset with mean and variance of each group of channels of an example
-// (Wu and He 2018), computed in float32 at least. Scale starts at 1, offset at 0, of each channel.
+// (Wu and He 2018), computed in at least float32. Scale starts at 1, offset at 0, one of each per channel.
 class PANTO_EXPORT GroupNorm final : public BuiltInLayer {
  public:
-  // Throws InvalidArgument unless channels is positive and divided by groups, and epsilon at least 0.
+  // Throws InvalidArgument unless channels is positive and a multiple of groups, and epsilon at least 0.
   GroupNorm(int64_t channels, GroupNormOptions options);
   explicit GroupNorm(int64_t channels);
-  // x [batch, ..., channels] of known rank, at least 2. Throws InvalidArgument for others.
+  // x [batch, ..., channels] of known rank, at least 2. Throws InvalidArgument for other shapes.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {scale_, offset_}; }
   std::string to_string() const override;
-  const Variable& scale() const { return scale_; }    // undefined without it
-  const Variable& offset() const { return offset_; }  // the same
+  const Variable& scale() const { return scale_; }    // undefined without options.scale
+  const Variable& offset() const { return offset_; }  // undefined without options.center
 
  private:
   int64_t channels_, groups_;
@@ -46,18 +48,18 @@ struct RMSNormOptions {
   DType dtype = kFloat32;
 };
 
-// x / sqrt(mean(x^2) + epsilon) * scale over the last dimension (Zhang and Sennrich 2019), computed in float32 at
-// least. Scale starts at 1.
+// x / sqrt(mean(x^2) + epsilon) * scale over the last dimension (Zhang and Sennrich 2019), computed in at least
+// float32. Scale starts at 1.
 class PANTO_EXPORT RMSNorm final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless features is positive and epsilon at least 0.
   RMSNorm(int64_t features, RMSNormOptions options);
   explicit RMSNorm(int64_t features);
-  // x [..., features]. Throws InvalidArgument for others.
+  // x [..., features]. Throws InvalidArgument for other shapes.
   Tensor forward(const Tensor& x) const override;
   Parts parts() const override { return {scale_}; }
   std::string to_string() const override;
-  const Variable& scale() const { return scale_; }  // undefined without it
+  const Variable& scale() const { return scale_; }  // undefined without options.scale
 
  private:
   int64_t features_;
@@ -69,7 +71,7 @@ struct UnitNormalizationOptions {
   std::vector<int64_t> axis = {-1};
 };
 
-// x by its length over some axes; zeros stay zeros.
+// Divides x by its Euclidean length over some axes; zeros stay zeros.
 class PANTO_EXPORT UnitNormalization final : public BuiltInLayer {
  public:
   explicit UnitNormalization(UnitNormalizationOptions options = {});
@@ -81,29 +83,29 @@ class PANTO_EXPORT UnitNormalization final : public BuiltInLayer {
 };
 
 struct NormalizationOptions {
-  bool invert = false;  // x * sqrt(variance) + mean
+  bool invert = false;  // compute x * sqrt(variance) + mean instead
   std::string name = "normalization";
   DType dtype = kFloat32;
 };
 
-// (x - mean) / sqrt(variance) by feature, the last dimension, with a mean and a variance that were computed before:
+// (x - mean) / sqrt(variance) per feature, the last dimension, with a mean and a variance computed before:
 //
 //   Normalization normalise(13);
 //   normalise.adapt(houses);                                  // [rows, 13]
 //   Sequential model(normalise, Dense(13, 64, {.activation = relu}), Dense(64, 1));
 //
-// They start at 0 and 1, and are saved with the model. A standard deviation counts as 1e-7 at least.
+// Mean and variance start at 0 and 1, and are saved with the model. The standard deviation counts as at least 1e-7.
 class PANTO_EXPORT Normalization final : public BuiltInLayer {
  public:
   // Throws InvalidArgument unless features is positive.
   Normalization(int64_t features, NormalizationOptions options);
   explicit Normalization(int64_t features);
-  // Of given vectors. Throws InvalidArgument where they are none of one length.
+  // With given statistics. Throws InvalidArgument unless both are vectors of the same length.
   Normalization(const Tensor& mean, const Tensor& variance, NormalizationOptions options = {});
   // Sets mean and variance to those of `data`, [..., features], over all other dimensions. Throws InvalidArgument for
-  // others, and for data without elements.
+  // other shapes, and for data without elements.
   void adapt(const Tensor& data) const;
-  // x [..., features]. Throws InvalidArgument for others.
+  // x [..., features]. Throws InvalidArgument for other shapes.
   Tensor forward(const Tensor& x) const override;
   std::vector<Variable> variables() const override { return {}; }
   std::vector<Variable> state() const override { return {mean_, variance_}; }

@@ -37,7 +37,7 @@ Tensor SpectralNorm::forward(const Tensor& x) const {
   const Tensor some = any(kernel != 0.0);
   const Operation moved[] = {u_.assign(where(some, u, before)),
                              kernel_.assign(kernel / where(some, largest, ones_like(largest)))};
-  // In a graph that is made by hand the layer waits for the new kernel; elsewhere calls follow one another.
+  // In a graph built by hand the layer must wait for the new kernel; elsewhere calls run in order.
   std::optional<ControlDependencies> after;
   if (moved[1].defined()) after.emplace(std::vector<Operation>{moved[0], moved[1]});
   return (*layer_)(x);

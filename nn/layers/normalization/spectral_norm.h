@@ -1,4 +1,6 @@
-// Spectral normalisation: a layer whose kernel is kept at a largest singular value of 1.
+// Spectral normalisation: keeps the largest singular value of a layer's kernel at 1.
+//
+//   SpectralNorm layer(Dense(64, 64));
 #pragma once
 
 #include <cstdint>
@@ -29,13 +31,13 @@ const Variable& kernel_of(const L& layer) {
 }  // namespace detail
 
 // In training each call first divides the layer's kernel, as a matrix whose columns are its last dimension, by an
-// estimate of its largest singular value, which power iterations improve from call to call (Miyato et al. 2018; the
-// kernel itself changes, as in Keras). Otherwise it is the layer. A kernel of zeros stays as it is.
-// Thread-safety: of training, one call at a time.
+// estimate of its largest singular value; power iterations improve the estimate from call to call (Miyato et al. 2018;
+// the kernel itself changes, as in Keras). Otherwise it just applies the layer. A kernel of zeros is not changed.
+// Thread-safety: one call in training at a time.
 class PANTO_EXPORT SpectralNorm final : public BuiltInLayer {
  public:
-  // Of a layer with a kernel or a table: SpectralNorm(Dense(3, 4)). Throws InvalidArgument unless power_iterations is
-  // positive.
+  // Wraps a layer that has a kernel or a table: SpectralNorm(Dense(3, 4)). Throws InvalidArgument unless
+  // power_iterations is positive.
   template <class L>
     requires(std::is_base_of_v<Layer, L> && requires(const L& layer) { detail::kernel_of(layer); })
   explicit SpectralNorm(L layer, SpectralNormOptions options = {})

@@ -1,4 +1,4 @@
-// The vectors that normalisations learn or keep. Internal.
+// Vectors that normalisation layers learn or keep. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace panto::detail {
 
-// `elements` times a value.
+// A variable of `elements` equal values.
 inline Variable vector_of(double value, int64_t elements, DType dtype, const std::string& name) {
   return Variable(constant_initializer(value)({elements}, dtype), name);
 }

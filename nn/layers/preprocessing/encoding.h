@@ -1,4 +1,4 @@
-// Categories as vectors. Internal.
+// Encodes categories as vectors. Internal.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,7 @@
 
 namespace panto::detail {
 
-// Integers in the form that CategoryEncoding describes; themselves for kInt. Those outside of [0, categories) are
-// zeros.
+// Encodes integers as CategoryEncoding describes; kInt returns them. Integers outside [0, categories) become zeros.
 Tensor encoded_categories(std::string_view layer, const Tensor& x, int64_t categories, CategoryOutput output);
 
 }  // namespace panto::detail

@@ -22,7 +22,7 @@
 namespace panto {
 namespace {
 
-// The most frequent ones first, of equally frequent ones the last.
+// The distinct values, most frequent first; among equally frequent ones the greater value first.
 template <class T>
 std::vector<T> most_frequent(const std::vector<T>& data, int64_t most) {
   std::map<T, int64_t> counts;
@@ -47,7 +47,7 @@ void expect_options(const char* layer, const Options& options) {
   }
 }
 
-// How many words `adapt` keeps.
+// The number of words that `adapt` keeps; -1: all.
 template <class Options>
 int64_t most_words(const Options& options) {
   return options.max_tokens == 0 ? -1 : options.max_tokens - options.oov - (options.mask ? 1 : 0);
@@ -86,7 +86,7 @@ void StringLookup::adapt(const Tensor& data) const {
   set(most_frequent(words, most_words(options_)));
 }
 
-// int64 of a vector of strings.
+// The int64 numbers of a vector of strings.
 Tensor StringLookup::numbers_of(const Tensor& x) const {
   const int64_t first = options_.mask ? 1 : 0;
   const Tensor others =
@@ -177,7 +177,7 @@ std::string IntegerLookup::to_string() const {
 // ---- TextVectorization ----------------------------------------------------------------------------------------------
 
 namespace {
-// Numbers of words have one for what stands behind the last of them.
+// Output as numbers reserves one for the padding after the last word.
 std::optional<std::string> padding_of(CategoryOutput output) {
   if (output == CategoryOutput::kInt) return "";
   return std::nullopt;
@@ -224,7 +224,7 @@ Tensor TextVectorization::forward(const Tensor& x) const {
   const Tensor numbers = lookup_.numbers_of(words.values);
   const int64_t length = options_.length;
   const bool of_words = options_.output == CategoryOutput::kInt;
-  // At least as long as asked for, and with a place at all.
+  // At least as long as asked for, and not empty.
   const Tensor longest = maximum(words.shape[1], std::max(of_words ? length : 1, int64_t{1}));
   const Tensor padded =
       sparse_to_dense(words.indices, stack({words.shape[0], longest}), numbers, of_words ? int64_t{0} : int64_t{-1});

@@ -29,7 +29,7 @@ Tensor encoded_categories(std::string_view layer, const Tensor& x, int64_t categ
   }
   Tensor each = one_hot(numbers, checked_cast<int32_t>(categories, "categories"), 1.0F, 0.0F);
   switch (output) {
-    case CategoryOutput::kMultiHot: return minimum(sum(each, -2), 1.0);  // of no numbers: zeros
+    case CategoryOutput::kMultiHot: return minimum(sum(each, -2), 1.0);  // for an example without numbers: zeros
     case CategoryOutput::kCount: return sum(each, -2);
     default: return each;
   }
@@ -58,7 +58,7 @@ Discretization::Discretization(std::vector<double> boundaries, DiscretizationOpt
 
 Tensor Discretization::forward(const Tensor& x) const {
   Tensor sorted = tensor(boundaries_);
-  // As exact as x: 0.7 of float32 lies on the boundary 0.7.
+  // Boundaries are as precise as x: float32 0.7 lies on the boundary 0.7.
   if (dtypes::kFloating.contains(x.dtype()) && x.dtype() != kFloat64) sorted = cast(cast(sorted, kFloat32), kFloat64);
   const Tensor numbers = cast(upper_bound(expand_dims(sorted, 0), reshape(cast(x, kFloat64), {1, -1})), kInt64);
   const PartialShape& known = x.partial_shape();

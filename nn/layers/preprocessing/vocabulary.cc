@@ -25,7 +25,7 @@ Tensor keys_of(const Tensor& values) {
 
 Vocabulary::Vocabulary(const std::string& what, const Tensor& values) : size_(values.numel()) {
   if (size_ == 0) return;
-  const RecorderPause unheard;  // it may be made where a graph is built, which only looks things up
+  const RecorderPause unheard;  // the keys are constants also while a graph is built
   const std::vector<int64_t> keys = keys_of(values).to_vector<int64_t>();
   const auto key = [&](int64_t place) { return keys[static_cast<size_t>(place)]; };
   std::vector<int64_t> places(keys.size());

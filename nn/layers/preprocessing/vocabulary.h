@@ -1,7 +1,7 @@
-// Where values stand in a vocabulary. Internal.
+// Looks up the positions of values in a vocabulary. Internal.
 //
-// They are found by binary search: integers by themselves, strings by their hash, of which no two of the vocabulary are
-// alike. So a lookup is made of ops alone, and a saved graph needs no table beside it.
+// Values are found by binary search: integers by themselves, strings by their hash, which must be unique within the
+// vocabulary. So a lookup consists of ops alone, and a saved graph needs no table.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace panto {
 
 class Vocabulary {
  public:
-  Vocabulary() = default;  // of nothing
-  // Of int64 or strings [n]. `what` it is, for errors: InvalidArgument for a value that is there twice, Unimplemented
-  // for two strings of one hash.
+  Vocabulary() = default;  // empty
+  // Values: int64 or strings [n]. `what` names the vocabulary in errors: InvalidArgument for a value that occurs twice,
+  // Unimplemented for two strings with the same hash.
   Vocabulary(const std::string& what, const Tensor& values);
 
   int64_t size() const { return size_; }
-  // For each of `values`, [m] of the vocabulary's dtype, its place plus `first`; what `others` says, a scalar or [m] of
-  // int64, where it has none. `others` itself where there is no vocabulary.
+  // For each of `values`, [m] of the vocabulary's dtype: its position plus `first`; if it has none, `others`, an int64
+  // scalar or [m]. Returns `others` itself if the vocabulary is empty.
   Tensor places_of(const Tensor& values, int64_t first, Arg others) const;
 
  private:

@@ -1,4 +1,4 @@
-// A sequence from both of its ends.
+// Bidirectional: runs recurrent layers over a sequence from both ends.
 //
 //   Bidirectional both(Gru(16, 32, {.return_sequences = true}));       // [batch, steps, 16] -> [batch, steps, 64]
 //   Bidirectional other(Lstm(16, 32), Lstm(16, 8, {.go_backwards = true}));
@@ -14,24 +14,25 @@
 
 namespace panto {
 
-// What is made of the two outputs.
+// How the two outputs are combined.
 enum class BidirectionalMerge : uint8_t { kConcat, kSum, kAverage, kMultiply };
 
 struct BidirectionalOptions {
   BidirectionalMerge merge = BidirectionalMerge::kConcat;
 };
 
-// Both outputs by themselves: sequences in the order of the input's steps.
+// Both outputs, not merged: sequences are in the order of the input's steps.
 struct BidirectionalOutput {
   RnnOutput forward, backward;
 };
 
 class PANTO_EXPORT Bidirectional final : public BuiltInLayer {
  public:
-  // Of a layer, and one like it that goes backwards. Throws Unimplemented for a cell of your own.
+  // Combines a layer with a second one like it that goes backwards. Throws Unimplemented for a cell of your own that
+  // does not override RnnCell::fresh.
   explicit Bidirectional(const Rnn& forward, BidirectionalOptions options = {});
-  // Of two layers. Throws InvalidArgument unless the second one goes backwards, the first one does not, and both return
-  // sequences or neither does.
+  // Combines two layers. Throws InvalidArgument unless the second one goes backwards, the first one does not, and both
+  // return sequences or neither does.
   Bidirectional(const Rnn& forward, const Rnn& backward, BidirectionalOptions options = {});
   Tensor forward(const Tensor& x) const override;
   // With a mask, bool[batch, steps].

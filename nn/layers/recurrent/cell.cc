@@ -126,7 +126,7 @@ RnnStep StackedRnnCells::start(const Tensor& x, bool one_step) const {
     RnnStep one = cell->start(all.output, one_step);
     all.output = std::move(one.output);
     all.state.insert(all.state.end(), one.state.begin(), one.state.end());
-    one_step = true;  // an output is one step's
+    one_step = true;  // from the second cell on, the input is one step's output
   }
   return all;
 }

@@ -26,10 +26,10 @@
 
 namespace panto {
 
-// What goes from step to step: tensors [batch, ...].
+// The state between steps: tensors [batch, ...].
 using RnnState = std::vector<Tensor>;
 
-// What a step gives, and the state after it.
+// The output of a step, and the state after it.
 struct RnnStep {
   Tensor output = {};
   RnnState state = {};
@@ -46,42 +46,43 @@ class PANTO_EXPORT RnnCell {
 
   // The last dimensions of the states [batch, size].
   virtual std::vector<int64_t> state_sizes() const = 0;
-  // That of the output [batch, size]: the first state's, unless a cell says otherwise.
+  // The last dimension of the output [batch, size]: the first state's, unless overridden.
   virtual int64_t output_size() const;
-  // x [batch, ...] and a state for each size.
+  // x [batch, ...], and one state for each of state_sizes().
   virtual RnnStep step(const Tensor& x, const RnnState& state) const = 0;
-  // Layers and variables that it is made of.
+  // The layers and variables of the cell.
   virtual Parts parts() const;  // none
   std::vector<Variable> variables() const { return parts().variables(); }
   virtual std::string to_string() const;
 
-  // One step, from a state of zeros where none is given. Throws InvalidArgument for another number of states.
+  // One step; without a state it begins with zeros. Throws InvalidArgument for another number of states.
   RnnStep operator()(const Tensor& x, const RnnState& state = {},
                      std::source_location where = std::source_location::current()) const;
 
-  // ---- What the cells of this library do better, for a whole sequence. A cell of your own needs none of it. ---------
-  // What step after step takes: the sequence, of which `x` may be a product with a kernel, and what is the same for all
-  // steps (what is dropped).
+  // ---- Optimizations over a whole sequence in this library's cells. A cell of your own needs none of these.
+  // ------------
+  // The prepared inputs of the steps: the sequence, whose `x` may already be multiplied by a kernel, and tensors that
+  // are the same for all steps (dropout factors).
   struct Sequence {
     Tensor x = {};
     std::vector<Tensor> held = {};
   };
-  // Of [batch, steps, ...], or one step [batch, ...].
+  // Prepares [batch, steps, ...], or one step [batch, ...].
   virtual Sequence prepare(const Tensor& x, bool one_step) const;
-  // A step of what was prepared.
+  // One step of a prepared sequence.
   virtual RnnStep advance(const Tensor& x, const RnnState& state, const std::vector<Tensor>& held) const;
-  // Output and state of zeros, for a sequence [batch, steps, ...] or a step [batch, ...].
+  // Zero output and states, for a sequence [batch, steps, ...] or a step [batch, ...].
   virtual RnnStep start(const Tensor& x, bool one_step) const;
-  // Whether `advance` takes undefined tensors for states of zeros.
+  // Whether `advance` accepts undefined tensors as states of zeros.
   virtual bool takes_undefined() const { return false; }
-  // Throws InvalidArgument for a sequence that it cannot take: [batch, steps, inputs], as far as known.
+  // Throws InvalidArgument unless x is a sequence that the cell can take: [batch, steps, inputs], as far as known.
   virtual void expect_sequence(const Tensor& x, std::string_view layer) const;
-  // The same options, and other variables; null: it does not know.
+  // A cell with the same options and new variables; null: unsupported.
   virtual std::shared_ptr<const RnnCell> fresh() const;
 };
 
-// Cells one on top of the other: each one's output is the next one's input. States are those of the first one, then
-// those of the second, ... What its cells drop is drawn anew at each step.
+// Stacks cells: the output of each is the input of the next. The states are those of the first cell, then those of the
+// second, ... Dropout masks of the cells are drawn anew at each step.
 class PANTO_EXPORT StackedRnnCells final : public RnnCell {
  public:
   template <class... Cells>
@@ -89,7 +90,7 @@ class PANTO_EXPORT StackedRnnCells final : public RnnCell {
   explicit StackedRnnCells(Cells... cells)
       : StackedRnnCells(
             std::vector<std::shared_ptr<const RnnCell>>{std::make_shared<const Cells>(std::move(cells))...}) {}
-  // Throws InvalidArgument for none.
+  // Throws InvalidArgument for an empty list.
   explicit StackedRnnCells(std::vector<std::shared_ptr<const RnnCell>> cells);
   std::vector<int64_t> state_sizes() const override;
   int64_t output_size() const override { return cells_.back()->output_size(); }
@@ -105,17 +106,17 @@ class PANTO_EXPORT StackedRnnCells final : public RnnCell {
 };
 
 namespace detail {
-// What the cells of this library check alike. Internal.
+// Checks shared by the cells of this library. Internal.
 void expect_cell_sizes(std::string_view cell, int64_t inputs, int64_t units);
 void expect_sequence_of(std::string_view layer, const Tensor& x, int64_t inputs);
 void expect_step_of(std::string_view cell, const Tensor& x, int64_t inputs);
-// x . kernel + bias: of [batch, inputs] or of [batch, steps, inputs]. `bias` may be undefined.
+// x . kernel + bias, for [batch, inputs] or [batch, steps, inputs]. `bias` may be undefined.
 Tensor project(const Tensor& x, const Variable& kernel, const Tensor& bias);
-// What a sequence or a step is multiplied by in training: the same for all steps.
+// Applies dropout to a sequence or a step in training: one mask for all steps.
 Tensor dropped_input(const Tensor& x, double rate, bool one_step);
-// Zeros [batch, size], with the batch and the type of x, which may be of unknown rank.
+// Zeros [batch, size], with the batch and the dtype of x, which may be of unknown rank.
 Tensor zero_rows(const Tensor& x, int64_t size);
-// The factors of a state [batch, units] of sequence x in training; undefined where nothing is dropped.
+// The dropout factors in training for a state [batch, units] of sequence x; undefined if nothing is dropped.
 Tensor state_factors(const Tensor& x, int64_t units, double rate);
 }  // namespace detail
 

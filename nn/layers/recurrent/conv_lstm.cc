@@ -75,7 +75,7 @@ RnnStep ConvLstmCell<Rank>::step(const Tensor& x, const RnnState& state) const {
   return {h, {h, c}};
 }
 
-// Zeros in the shape that a convolution of one step has.
+// Zeros in the shape of one step's convolution.
 template <int Rank>
 RnnStep ConvLstmCell<Rank>::start(const Tensor& x, bool one_step) const {
   const Tensor first = one_step ? x : x(Slice(), 0);

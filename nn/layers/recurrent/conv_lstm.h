@@ -1,5 +1,8 @@
-// Long short-term memory whose products are convolutions (Shi et al. 2015): of sequences of sequences, images or
-// volumes.
+// Long short-term memory with convolutions instead of matrix products (Shi et al. 2015): for sequences of sequences,
+// images or volumes.
+//
+//   ConvLstm2D layer(3, 16, 3, {.return_sequences = true});
+//   Tensor y = layer(x);                        // [batch, steps, 32, 32, 3] -> [batch, steps, 30, 30, 16]
 #pragma once
 
 #include <memory>
@@ -15,20 +18,21 @@ namespace panto {
 template <int Rank>
 struct ConvLstmOptions {
   Extents<Rank> stride = 1;           // of the input's convolution
-  Padding padding = Padding::kValid;  // the same; the state's is kSame
+  Padding padding = Padding::kValid;  // the same; the state's convolution has kSame
   Extents<Rank> dilation = 1;
   Activation activation = "tanh";
   Activation recurrent_activation = "sigmoid";  // of the gates
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer recurrent_initializer = glorot_uniform();
-  double forget_bias = 1;  // what the forget gate's part of the bias starts at; the others at zero
+  double forget_bias = 1;  // initial bias of the forget gate; the other biases start at zero
   std::string name = Rank == 1 ? "conv_lstm1d" : Rank == 2 ? "conv_lstm2d" : "conv_lstm3d";
   DType dtype = kFloat32;
 };
 
-// One step, as LstmCell's with convolutions for products. The kernel is [window..., inputs, 4 filters], the recurrent
-// one [window..., filters, 4 filters], the bias [4 filters], in the blocks of LstmCell. States are h and c.
+// One step, as LstmCell with convolutions instead of products. The kernel is [window..., inputs, 4 filters], the
+// recurrent kernel [window..., filters, 4 filters], the bias [4 filters], in the blocks of LstmCell. The states are h
+// and c.
 template <int Rank>
 class PANTO_EXPORT ConvLstmCell final : public RnnCell {
  public:
@@ -59,12 +63,12 @@ extern template class ConvLstmCell<1>;
 extern template class ConvLstmCell<2>;
 extern template class ConvLstmCell<3>;
 
-// Over sequences: [batch, steps, height, width, inputs] -> [batch, rows, columns, filters], or [batch, steps, rows,
-// columns, filters] with return_sequences. Not stateful.
+// A ConvLstmCell over sequences: [batch, steps, height, width, inputs] -> [batch, rows, columns, filters], or [batch,
+// steps, rows, columns, filters] with return_sequences. Not stateful.
 template <int Rank>
 class PANTO_EXPORT ConvLstm final : public Rnn {
  public:
-  // Throws InvalidArgument unless all sizes are positive, and for a stateful one.
+  // Throws InvalidArgument unless all sizes are positive, and with `stateful`.
   ConvLstm(int64_t inputs, int64_t filters, Extents<Rank> window, RecurrentOptions<ConvLstmOptions<Rank>> options);
   ConvLstm(int64_t inputs, int64_t filters, Extents<Rank> window);
   const ConvLstmCell<Rank>& cell() const { return static_cast<const ConvLstmCell<Rank>&>(Rnn::cell()); }

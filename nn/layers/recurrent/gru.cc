@@ -39,7 +39,7 @@ RnnStep GruCell::step(const Tensor& x, const RnnState& state) const {
   return advance(prepared.x, state, prepared.held);
 }
 
-// Held: what is dropped of the state; the recurrent kernel, or its two parts; the recurrent bias.
+// `held`: the state's dropout factors; the recurrent kernel, or its two parts; the recurrent bias.
 RnnCell::Sequence GruCell::prepare(const Tensor& x, bool one_step) const {
   Tensor bias, recurrent_bias;
   if (bias_.defined()) bias = bias_.value();
@@ -65,7 +65,7 @@ RnnStep GruCell::advance(const Tensor& x, const RnnState& state, const std::vect
   const Activation &gate = options_.recurrent_activation, &activation = options_.activation;
   const std::vector<Tensor> from_x = split(1, x, 3);
   const Tensor& before = state[0];
-  if (!before.defined()) {  // without a recurrent bias that would be felt
+  if (!before.defined()) {  // only if there is no recurrent bias, which would matter
     Tensor h = (1.0 - gate(from_x[0])) * activation(from_x[2]);
     return {h, {h}};
   }

@@ -1,4 +1,7 @@
 // Gated recurrent units (Cho et al. 2014).
+//
+//   Gru gru(16, 32, {.return_sequences = true, .cell = {.dropout = 0.2}});
+//   Tensor y = gru(x);                                  // [batch, steps, 16] -> [batch, steps, 32]
 #pragma once
 
 #include <memory>
@@ -13,13 +16,12 @@ namespace panto {
 struct GruOptions {
   Activation activation = "tanh";
   Activation recurrent_activation = "sigmoid";
-  bool reset_after =
-      true;  // the reset gate acts behind the product with the recurrent kernel, as cuDNN's and PyTorch's
+  bool reset_after = true;  // the reset gate acts after the product with the recurrent kernel, as in cuDNN and PyTorch
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer recurrent_initializer = glorot_uniform();  // Keras's is orthogonal
-  double dropout = 0;            // share of the inputs that is dropped in training, the same at all steps
-  double recurrent_dropout = 0;  // of the state, where it meets the recurrent kernel; the same for all gates
+  double dropout = 0;            // share of the inputs dropped in training, the same at all steps
+  double recurrent_dropout = 0;  // of the state before the recurrent kernel; the same for all gates
   std::string name = "gru";
   DType dtype = kFloat32;
 };
@@ -27,9 +29,9 @@ struct GruOptions {
 // One step, with [z, r, g] = x . kernel + bias and, with reset_after, [z', r', g'] = h . recurrent_kernel + bias':
 //   z = sigmoid(z + z'),  r = sigmoid(r + r'),  g = tanh(g + r g')
 //   h' = z h + (1 - z) g
-// without it g = tanh(g + (r h) . recurrent_kernel's last block). The kernel is [inputs, 3 units], the recurrent one
-// [units, 3 units], the bias [2, 3 units] with reset_after, else [3 units]; of each, the three blocks of columns are
-// for update gate, reset gate and candidate, as in Keras. (PyTorch has them in the order r, z, n.)
+// Without reset_after g = tanh(g + (r h) . recurrent_kernel's last block). The kernel is [inputs, 3 units], the
+// recurrent kernel [units, 3 units], the bias [2, 3 units] with reset_after, else [3 units]; their three blocks of
+// columns are for update gate, reset gate and candidate, as in Keras. (PyTorch has them in the order r, z, n.)
 class PANTO_EXPORT GruCell final : public RnnCell {
  public:
   // Throws InvalidArgument unless inputs and units are positive, and dropouts in [0, 1).
@@ -59,7 +61,7 @@ class PANTO_EXPORT GruCell final : public RnnCell {
 
 using GruLayerOptions = RecurrentOptions<GruOptions>;
 
-// A GruCell over sequences: [batch, steps, inputs] -> [batch, units], or [batch, steps, units].
+// A GruCell over sequences: [batch, steps, inputs] -> [batch, units], or [batch, steps, units] with return_sequences.
 class PANTO_EXPORT Gru final : public Rnn {
  public:
   Gru(int64_t inputs, int64_t units, GruLayerOptions options);

@@ -1,4 +1,7 @@
 // Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000).
+//
+//   Lstm lstm(16, 32);
+//   auto [sequence, state] = lstm.run(x);       // all hidden states [batch, steps, 32], and the last state
 #pragma once
 
 #include <memory>
@@ -21,9 +24,9 @@ struct LstmOptions {
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer recurrent_initializer = glorot_uniform();  // Keras's is orthogonal
-  double forget_bias = 1;        // what the forget gate's part of the bias starts at; the others at zero
-  double dropout = 0;            // share of the inputs that is dropped in training, the same at all steps
-  double recurrent_dropout = 0;  // of the hidden state, where it meets the recurrent kernel; the same for all gates
+  double forget_bias = 1;        // initial bias of the forget gate; the other biases start at zero
+  double dropout = 0;            // share of the inputs dropped in training, the same at all steps
+  double recurrent_dropout = 0;  // of the hidden state before the recurrent kernel; the same for all gates
   std::string name = "lstm";     // of the variables: "lstm/kernel", "lstm/recurrent_kernel", "lstm/bias"
   DType dtype = kFloat32;
 };
@@ -32,9 +35,9 @@ struct LstmOptions {
 //   [i, f, g, o] = x . kernel + h . recurrent_kernel + bias
 //   c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
 //   h' = sigmoid(o) * tanh(c')
-// The kernel is [inputs, 4 units], the recurrent one [units, 4 units], the bias [4 units]; of each, the four blocks of
+// The kernel is [inputs, 4 units], the recurrent kernel [units, 4 units], the bias [4 units]; their four blocks of
 // columns are for input gate, forget gate, candidate and output gate, as in Keras (and, transposed, in PyTorch, which
-// has two biases to be added). As an RnnCell its states are h and c.
+// has two biases that are added). As an RnnCell its states are h and c.
 class PANTO_EXPORT LstmCell final : public RnnCell {
  public:
   // Throws InvalidArgument unless inputs and units are positive, and dropouts in [0, 1).
@@ -83,7 +86,7 @@ class PANTO_EXPORT Lstm final : public Rnn {
   // Throws InvalidArgument unless inputs and units are positive.
   Lstm(int64_t inputs, int64_t units, LstmLayerOptions options);
   Lstm(int64_t inputs, int64_t units);
-  // From a given state, and with a mask as Rnn's. Throws as Rnn does.
+  // From a given state, with a mask as in Rnn::run. Throws as that.
   LstmOutput run(const Tensor& x, const LstmState& state = {}, const Tensor& mask = {},
                  std::source_location where = std::source_location::current()) const;
   const LstmCell& cell() const { return static_cast<const LstmCell&>(Rnn::cell()); }

@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// The first two dimensions exchanged.
+// Exchanges the first two dimensions.
 Tensor steps_first(const Tensor& x) {
   const int rank = x.partial_shape().rank();
   std::vector<int64_t> perm(static_cast<size_t>(rank));
@@ -23,7 +23,7 @@ Tensor steps_first(const Tensor& x) {
   return transpose(x, perm);
 }
 
-// bool[batch], in the rank of `like`.
+// Reshapes bool[batch] to the rank of `like`.
 Tensor in_rank_of(const Tensor& counts, const Tensor& like) {
   std::vector<int64_t> dims(static_cast<size_t>(like.partial_shape().rank()), 1);
   dims[0] = -1;
@@ -111,8 +111,8 @@ RnnOutput Rnn::over_steps(const Tensor& x, RnnState state, const Tensor& mask, b
   return all;
 }
 
-// `state`, with zeros for what is not given, and an output of zeros. Where `may_lack_zeros`, and the cell knows what to
-// do without them, they are undefined.
+// The given `state`, with zeros for states that are missing, and an output of zeros. With `may_lack_zeros`, and if the
+// cell accepts it, zeros are undefined tensors.
 RnnStep Rnn::first_step(const Tensor& x, RnnState state, bool may_lack_zeros) const {
   const size_t states = cell_->state_sizes().size();
   if (state.empty() && may_lack_zeros && cell_->takes_undefined()) return {{}, RnnState(states)};
@@ -163,7 +163,7 @@ RnnOutput Rnn::looped(const RnnCell::Sequence& prepared, const RnnStep& begin, c
                       bool sequence) const {
   std::vector<Tensor> slices = {steps_first(prepared.x)};
   if (mask.defined()) slices.push_back(steps_first(mask));
-  // The last output goes from round to round as a state does.
+  // The last output is carried between rounds like a state.
   std::vector<Tensor> carried = begin.state;
   carried.push_back(begin.output);
   const detail::SliceFunction round = [&](std::span<const Tensor> before, std::span<const Tensor> slice) {

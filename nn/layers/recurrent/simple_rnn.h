@@ -1,4 +1,7 @@
 // The simplest recurrent layer (Elman 1990).
+//
+//   SimpleRnn rnn(16, 32);
+//   Tensor y = rnn(x);                                  // [batch, steps, 16] -> [batch, 32]
 #pragma once
 
 #include <memory>
@@ -15,14 +18,14 @@ struct SimpleRnnOptions {
   bool use_bias = true;
   Initializer kernel_initializer = glorot_uniform();
   Initializer recurrent_initializer = glorot_uniform();  // Keras's is orthogonal
-  double dropout = 0;            // share of the inputs that is dropped in training, the same at all steps
-  double recurrent_dropout = 0;  // of the state, where it meets the recurrent kernel
+  double dropout = 0;            // share of the inputs dropped in training, the same at all steps
+  double recurrent_dropout = 0;  // of the state before the recurrent kernel
   std::string name = "simple_rnn";
   DType dtype = kFloat32;
 };
 
-// One step: h' = activation(x . kernel + h . recurrent_kernel + bias), which is the output too. The kernel is [inputs,
-// units], the recurrent one [units, units], the bias [units].
+// One step: h' = activation(x . kernel + h . recurrent_kernel + bias), which is also the output. The kernel is [inputs,
+// units], the recurrent kernel [units, units], the bias [units].
 class PANTO_EXPORT SimpleRnnCell final : public RnnCell {
  public:
   // Throws InvalidArgument unless inputs and units are positive, and dropouts in [0, 1).
@@ -52,7 +55,8 @@ class PANTO_EXPORT SimpleRnnCell final : public RnnCell {
 
 using SimpleRnnLayerOptions = RecurrentOptions<SimpleRnnOptions>;
 
-// A SimpleRnnCell over sequences: [batch, steps, inputs] -> [batch, units], or [batch, steps, units].
+// A SimpleRnnCell over sequences: [batch, steps, inputs] -> [batch, units], or [batch, steps, units] with
+// return_sequences.
 class PANTO_EXPORT SimpleRnn final : public Rnn {
  public:
   SimpleRnn(int64_t inputs, int64_t units, SimpleRnnLayerOptions options);

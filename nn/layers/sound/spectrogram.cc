@@ -63,7 +63,7 @@ Tensor STFTSpectrogram::forward(const Tensor& x) const {
   detail::expect_channels("STFTSpectrogram", x, 3, "batch, samples", -1);
   const int64_t channels = x.partial_shape().dim(2);
   if (channels < 0) invalid("STFTSpectrogram: expected a known number of channels, got another");
-  // Each channel by itself.
+  // Transforms each channel separately.
   const PartialShape& known = x.partial_shape();
   const auto size = [&](const Tensor& t, int k) {
     const int64_t d = t.partial_shape().dim(k);
@@ -91,7 +91,7 @@ Tensor STFTSpectrogram::forward(const Tensor& x) const {
     y = cat({real, imaginary}, 3);
   } else {
     const Tensor power = square(real) + square(imaginary);
-    // Those between the first and the last frequency stand for negative ones, too.
+    // Frequencies between the first and the last also stand for their negative counterparts.
     const int64_t half = options_.fft_length / 2;
     const auto last = static_cast<double>(half);
     const Tensor k = cast(arange(half + 1), x.dtype());
@@ -132,14 +132,14 @@ MelSpectrogram::MelSpectrogram(MelSpectrogramOptions options) : options_(std::mo
 
 namespace {
 
-// The window, of which zeros on both sides make a frame.
+// The window, padded with zeros on both sides to a frame.
 std::vector<double> window_of(const MelSpectrogramOptions& o) {
   std::vector<double> values(static_cast<size_t>(o.fft_length), o.window.empty() ? 1.0 : 0.0);
   if (o.window.empty()) return values;
   const int64_t before = (o.fft_length - o.sequence_length) / 2;
   const double least = o.window == "hann" ? 0.5 : 0.54;
   for (int64_t i = 0; i < o.sequence_length; ++i) {
-    // Even lengths come again after their last value, as tf.signal's; odd ones are so, too.
+    // The window is periodic, as tf.signal's for even lengths; here also for odd ones.
     const double at = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(o.sequence_length);
     values[static_cast<size_t>(before + i)] = least - (1 - least) * std::cos(at);
   }
@@ -148,7 +148,7 @@ std::vector<double> window_of(const MelSpectrogramOptions& o) {
 
 double mel_of(double hertz) { return 1127 * std::log(1 + hertz / 700); }
 
-// How much each frequency counts in each band, triangles on the mel scale: [frequencies, bands].
+// The weight of each frequency in each band, triangles on the mel scale: [frequencies, bands].
 Tensor bands_of(const MelSpectrogramOptions& o) {
   const int64_t frequencies = o.fft_length / 2 + 1, bands = o.num_mel_bins;
   const double first = mel_of(o.min_freq), last = mel_of(o.max_freq);
@@ -156,7 +156,7 @@ Tensor bands_of(const MelSpectrogramOptions& o) {
     return first + (last - first) * static_cast<double>(i) / static_cast<double>(bands + 1);
   };
   std::vector<double> weights(static_cast<size_t>(frequencies * bands), 0.0);
-  for (int64_t f = 1; f < frequencies; ++f) {  // the mean of the sound, frequency 0, is in none
+  for (int64_t f = 1; f < frequencies; ++f) {  // frequency 0, the mean, is in no band
     const double mel = mel_of(o.sampling_rate / 2 * static_cast<double>(f) / static_cast<double>(frequencies - 1));
     for (int64_t b = 0; b < bands; ++b) {
       const double lower = edge(b), middle = edge(b + 1), upper = edge(b + 2);

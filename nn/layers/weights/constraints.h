@@ -1,12 +1,12 @@
-// Constraints: what weights may be. A training step applies them to variables behind the optimizer's:
+// Constraints: functions that bring weights into an allowed range. A training step applies them after the optimizer's
+// step:
 //
 //   const Constraint at_most = constraints::max_norm(2);
 //   optimizer.apply(gradients);
 //   kernel.assign(at_most(kernel));
 //
-// Each gives a function of a floating tensor that gives one of its shape and type. Norms are Euclidean, over `axis`: 0
-// for each column of a Dense kernel, {0, 1, 2} for each filter of a convolution. Quotients have 1e-7 added to what they
-// divide by, as Keras's.
+// A constraint maps a floating tensor to one of the same shape and type. Norms are Euclidean, over `axis`: 0 for each
+// column of a Dense kernel, {0, 1, 2} for each filter of a convolution. Divisors have 1e-7 added, as in Keras.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class PANTO_EXPORT Constraint {
     requires(!std::is_same_v<std::decay_t<F>, Constraint>) && (std::is_invocable_r_v<Tensor, F&, const Tensor&>)
   Constraint(F function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor): a lambda
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
-  // Of a tensor or a variable. Throws InvalidArgument unless it is floating, FailedPrecondition if there is no
+  // Applies to a tensor or a variable. Throws InvalidArgument unless it is floating, FailedPrecondition without a
   // function.
   Tensor operator()(Arg weights) const;
 
@@ -41,23 +41,23 @@ class PANTO_EXPORT Constraint {
 
 namespace constraints {
 
-// What is longer than max_value is scaled to it. Throws InvalidArgument for a negative number.
+// Scales vectors longer than max_value to that length. Throws InvalidArgument for a negative number.
 PANTO_EXPORT Constraint max_norm(double max_value = 2);
 PANTO_EXPORT Constraint max_norm(double max_value, std::vector<int64_t> axis);
 
 struct MinMaxNormOptions {
   double min_value = 0;
   double max_value = 1;
-  double rate = 1;  // in [0, 1]: which part of the way is gone
+  double rate = 1;  // in [0, 1]: the share of the correction that is applied
   std::vector<int64_t> axis = {0};
 };
-// Lengths are brought into [min_value, max_value]. Throws InvalidArgument for options out of their ranges.
+// Scales vectors to lengths in [min_value, max_value]. Throws InvalidArgument for options out of range.
 PANTO_EXPORT Constraint min_max_norm(const MinMaxNormOptions& options = {});
 
-// What is below 0 becomes 0.
+// Sets negative values to 0.
 PANTO_EXPORT Constraint non_neg();
 
-// Of length 1.
+// Scales vectors to length 1.
 PANTO_EXPORT Constraint unit_norm();
 PANTO_EXPORT Constraint unit_norm(std::vector<int64_t> axis);
 

@@ -46,7 +46,7 @@ struct CheckpointManager::Impl {
     if (interval > 0 && last_step && step - *last_step < interval) return false;
     return seconds == 0 || !last_time || files.now() - *last_time >= seconds;
   }
-  // Counts as a save from now on, also where it fails later.
+  // Counts as a save from now on, even if writing fails later.
   std::vector<CheckpointPart> values(Session* session, int64_t step) {
     std::vector<CheckpointPart> all;
     for (auto& [name, value] : checkpoint.values().values(session, checkpoint.values().save_counter + 1)) {

@@ -1,4 +1,4 @@
-// CheckpointManager: a Checkpoint that is saved now and then, of which the last few are kept.
+// CheckpointManager: saves a Checkpoint at intervals and keeps the last few.
 //
 //   Checkpoint checkpoint({{"model", model}, {"optimizer", adam}, {"data", train}, {"step", step}});
 //   CheckpointManager manager(checkpoint, "run", {.max_to_keep = 3, .checkpoint_interval = 100});
@@ -8,10 +8,10 @@
 //     manager.save(step.value().item<int64_t>());   // run/ckpt-100, run/ckpt-200, ...
 //   }
 //
-// What `save`, or the `get` of what save_async gives, returned for is on the disk as a whole, whatever happens to the
-// process, the machine or the disk afterwards; older ones are removed only then. Files are those of a Saver
-// (nn/training/saver.h), with its file `checkpoint`, which TensorFlow finds them by. In a fork of the process that made
-// it saving throws FailedPrecondition. Thread-safety: one call at a time.
+// When `save`, or `get` on the result of save_async, returns, the checkpoint is on the disk as a whole, whatever then
+// happens to the process or the machine; older ones are removed only after that. The files are those of a Saver
+// (nn/training/saver.h), with its file `checkpoint`, by which TensorFlow finds them. In a fork of the process that made
+// the manager, saving throws FailedPrecondition. Thread-safety: one call at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,42 +28,42 @@
 namespace panto {
 
 struct CheckpointManagerOptions {
-  int64_t max_to_keep = 5;  // as of SaverOptions; 0: all are kept
+  int64_t max_to_keep = 5;  // as in SaverOptions; 0: keep all
   double keep_every_n_hours = 0;
   std::string checkpoint_name = "ckpt";
-  // `save` writes only if the step is at least so much larger than that of the checkpoint before, and so many seconds
-  // have passed since. 0: whenever it is called. The first call writes.
+  // `save` writes only if the step has grown by at least this much since the last checkpoint, and this many seconds
+  // have passed. 0: it writes at every call. The first call always writes.
   int64_t checkpoint_interval = 0;
   double seconds_between = 0;
-  Callable<double()> clock = nullptr;  // seconds since 1970; none: the machine's
+  Callable<double()> clock = nullptr;  // seconds since 1970; none: the machine's clock
 };
 
 class PANTO_EXPORT CheckpointManager {
  public:
-  // The folder is made where it is not there. The checkpoint must outlive this. Throws as Saver.
+  // Creates the folder if it does not exist. The checkpoint must outlive the manager. Throws as Saver.
   CheckpointManager(Checkpoint& checkpoint, const std::string& folder, CheckpointManagerOptions options);
   CheckpointManager(Checkpoint& checkpoint, const std::string& folder);
   ~CheckpointManager();  // waits until all is written
   CheckpointManager(const CheckpointManager&) = delete;
   CheckpointManager& operator=(const CheckpointManager&) = delete;
 
-  // Writes FOLDER/ckpt-STEP; without a step, the number of the save. Its prefix; nullopt where it is not time yet.
+  // Writes FOLDER/ckpt-STEP; without a step, the number of the save. Returns the prefix; nullopt if nothing was due.
   // Throws as Checkpoint::write; InvalidArgument for a negative step.
   std::optional<std::string> save(int64_t step);
   std::optional<std::string> save(Session& session, int64_t step);
   std::string save();
   std::string save(Session& session);
-  // The same by a thread of its own: the values are those of now. Waits where another one waits already.
+  // The same on a thread of its own, with the values of now. Blocks if another save is already waiting.
   std::optional<PendingSave> save_async(int64_t step);
   std::optional<PendingSave> save_async(Session& session, int64_t step);
 
-  // The newest checkpoint of the folder: nullopt, and nothing happens, where there is none. Throws as
+  // Restores the newest checkpoint of the folder; without one it does nothing and returns nullopt. Throws as
   // Checkpoint::restore.
   std::optional<RestoreStatus> restore_latest();
   std::optional<RestoreStatus> restore_latest(Session& session);
-  // Its prefix.
+  // The newest checkpoint's prefix.
   std::optional<std::string> latest_checkpoint() const;
-  // Those that are there and will be removed when they are the oldest, oldest first.
+  // The existing checkpoints that count for max_to_keep, oldest first.
   std::vector<std::string> checkpoints() const;
 
  private:

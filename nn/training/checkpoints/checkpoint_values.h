@@ -1,4 +1,4 @@
-// The values of a Checkpoint's objects: what its functions and CheckpointManager's have in common. Internal.
+// The values of a Checkpoint's objects: shared by Checkpoint and CheckpointManager. Internal.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class CheckpointValues {
  public:
   explicit CheckpointValues(std::vector<CheckpointObject::Named> objects);
 
-  // What is to be written: values by keys, and the graph of objects. Throws as Checkpoint::write.
+  // What is to be written: values by key, and the object graph. Throws as Checkpoint::write.
   std::vector<NamedTensor> values(Session* session, std::optional<int64_t> save_counter) const;
   // Throws as Checkpoint::restore.
   std::shared_ptr<Restoring> restore(Session* session, const std::string& prefix) const;

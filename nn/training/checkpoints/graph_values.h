@@ -1,4 +1,4 @@
-// Values of a graph's variables in a session: read, and assigned by nodes that were made for it. Internal.
+// Reads a graph's variables in a session, and assigns them by nodes that it adds. Internal.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,14 @@ namespace panto {
 
 class GraphValues {
  public:
-  // Of variables of the graph whose GraphScope is open: adds nodes that assign what is fed. Throws FailedPrecondition
-  // where none is. No variables: none is needed.
+  // Adds nodes to the open graph that assign fed values to its variables. Throws FailedPrecondition without an open
+  // GraphScope, unless `variables` is empty.
   explicit GraphValues(std::vector<Variable> variables);
 
   const std::vector<Variable>& variables() const { return variables_; }
-  // In the order of the variables. Throws FailedPrecondition for one without a value.
+  // The values in the order of the variables. Throws FailedPrecondition for a variable without a value.
   std::vector<Tensor> read(Session& session) const;
-  // All, or those whose tensor is defined.
+  // Assigns the values that are defined.
   void assign(Session& session, const std::vector<Tensor>& values) const;
 
  private:

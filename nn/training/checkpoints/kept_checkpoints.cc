@@ -30,7 +30,7 @@ struct PendingSave::State {
     changed.notify_all();
   }
 
-  mutable std::mutex mutex;  // of the rest
+  mutable std::mutex mutex;  // guards the rest
   mutable std::condition_variable changed;
   bool done = false;
   std::string prefix;
@@ -59,7 +59,7 @@ constexpr double kSecondsAnHour = 3600;
 
 struct KeptCheckpoints::Job {
   std::vector<CheckpointPart> values;
-  std::string name;  // of the checkpoint, in the folder
+  std::string name;  // of the checkpoint, within the folder
   std::shared_ptr<PendingSave::State> result = std::make_shared<PendingSave::State>();
 };
 
@@ -90,7 +90,7 @@ struct KeptCheckpoints::Impl {
 
   double now() const { return options.clock ? options.clock() : machine_time(); }
 
-  // What an earlier writer of this name left. Other names, and those outside the folder, are none of its business.
+  // Continues from an earlier writer of this name. Ignores other names, and those outside the folder.
   void take_over() {
     const auto state = read_checkpoint_state(folder);
     last_preserved = now();
@@ -106,7 +106,7 @@ struct KeptCheckpoints::Impl {
 
   std::string name_of(int64_t step) const { return fmt::format("{}-{}", base, step); }
 
-  // By one thread at a time, the one for which `busy` is set.
+  // Called by one thread at a time, the one that has set `busy`.
   void write(Job& job) noexcept {
     try {
       if (options.object_graph) {
@@ -117,7 +117,7 @@ struct KeptCheckpoints::Impl {
         write_checkpoint_parts(start + job.name, job.values);
       }
       job.values.clear();
-      const CheckpointReader readable(start + job.name);  // before an older one goes
+      const CheckpointReader readable(start + job.name);  // check that it can be read before an older one is removed
       note(job.name);
       job.result->finish(start + job.name, nullptr);
     } catch (...) {
@@ -125,7 +125,7 @@ struct KeptCheckpoints::Impl {
     }
   }
 
-  // Writes the list with the new one, and then removes those that are no longer in it.
+  // Writes the list with the new checkpoint, then removes the files of those that are no longer in it.
   void note(const std::string& name) {
     std::vector<Kept> list;
     {
@@ -166,7 +166,7 @@ struct KeptCheckpoints::Impl {
     }
   }
 
-  // The worker's thread.
+  // The worker thread's function.
   void work() noexcept {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -192,13 +192,13 @@ struct KeptCheckpoints::Impl {
   const pid_t process = getpid();
   KeptOptions options;
   std::string base, folder, start;  // "model.ckpt", "run", "run/"
-  double last_preserved = 0;        // of whoever writes
+  double last_preserved = 0;        // used by the writing thread
 
-  mutable std::mutex mutex;  // of the rest
+  mutable std::mutex mutex;  // guards the rest
   std::condition_variable changed;
   std::vector<Kept> kept;
   std::deque<Job> waiting;
-  bool busy = false;  // somebody writes
+  bool busy = false;  // a thread is writing
   bool ended = false;
   std::thread worker;
 };
@@ -207,14 +207,14 @@ KeptCheckpoints::KeptCheckpoints(const std::string& prefix, KeptOptions options)
     : impl_(std::make_unique<Impl>(prefix, std::move(options))) {}
 KeptCheckpoints::~KeptCheckpoints() {
   if (impl_->process == getpid()) return;
-  [[maybe_unused]] const Impl* const left = impl_.release();  // its memory goes with the process
+  [[maybe_unused]] const Impl* const left = impl_.release();  // freed when the process ends
 }
 
 const std::string& KeptCheckpoints::folder() const { return impl_->folder; }
 double KeptCheckpoints::now() const { return impl_->now(); }
 
 void KeptCheckpoints::expect_can_write(int64_t step) const {
-  // A forked process has what this has, and not the thread that writes: it would wait for ever.
+  // A fork has this object but not its writing thread, for which it would wait forever.
   if (impl_->process != getpid()) {
     failf(Code::kFailedPrecondition, "{}: expected the process that made it, got a fork of it", impl_->options.who);
   }

@@ -1,5 +1,4 @@
-// Checkpoints PREFIX-STEP that are written one after the other, of which the last few are kept. What Saver and
-// CheckpointManager have in common. Internal.
+// A series of checkpoints PREFIX-STEP, of which the last few are kept. Shared by Saver and CheckpointManager. Internal.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +20,11 @@ struct KeptOptions {
   bool object_graph = false;
 };
 
-// In a fork of the process that made it: writing throws FailedPrecondition, destroying it does nothing. Thread-safe.
+// In a fork of the process that made it, writing throws FailedPrecondition, and destroying it does nothing.
+// Thread-safe.
 class KeptCheckpoints {
  public:
-  // Goes on with what is there. Throws as Saver.
+  // Continues the series that exists. Throws as Saver.
   KeptCheckpoints(const std::string& prefix, KeptOptions options);
   ~KeptCheckpoints();  // waits until all is written
   KeptCheckpoints(const KeptCheckpoints&) = delete;
@@ -32,11 +32,11 @@ class KeptCheckpoints {
 
   const std::string& folder() const;  // "run"
   double now() const;
-  // Throw FailedPrecondition in another process, InvalidArgument for a negative step: before values are looked at.
+  // Throw FailedPrecondition in a fork, InvalidArgument for a negative step. Called before values are read.
   void expect_can_write(int64_t step) const;
-  // The prefix of the checkpoint, which is on the disk, with the file `checkpoint`.
+  // Returns the prefix of the checkpoint when it, and the file `checkpoint`, are on the disk.
   std::string write_now(int64_t step, std::vector<CheckpointPart> values);
-  // By a thread of its own. Waits where another one waits already.
+  // Writes on a thread of its own. Blocks if another save is already waiting.
   PendingSave write_later(int64_t step, std::vector<CheckpointPart> values);
   // Prefixes, oldest first.
   std::vector<std::string> checkpoints() const;

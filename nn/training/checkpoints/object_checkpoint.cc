@@ -24,7 +24,7 @@ namespace panto {
 namespace {
 
 constexpr std::string_view kSaveCounter = "save_counter";
-// Nodes of a graph that go on from run to run: their places, in the session.
+// The key of the positions of a graph's stateful nodes, in the session.
 constexpr std::string_view kSession = "session";
 
 // "'a' and 3 more".
@@ -41,7 +41,7 @@ std::vector<CheckpointObject::Named> checked(std::vector<CheckpointObject::Named
   return objects;
 }
 
-// Those of a graph: their values are a session's.
+// The variables of a graph: their values are in a session.
 std::vector<Variable> of_graph(const ObjectTree& tree) {
   std::vector<Variable> found;
   for (const TreeObject& object : tree.objects()) {
@@ -52,7 +52,7 @@ std::vector<Variable> of_graph(const ObjectTree& tree) {
 
 }  // namespace
 
-// ---- What became of it ---------------------------------------------------------------------------------------------
+// ---- RestoreStatus --------------------------------------------------------------------------------------------------
 
 struct RestoreStatus::State {
   State() = default;
@@ -65,7 +65,7 @@ struct RestoreStatus::State {
           fmt::format("checkpoint '{}': it lacks {}, which stay as they were (expect_partial() says that this is "
                       "as it should be)",
                       printable(restoring->prefix()), first_of(restoring->missing())));
-    } catch (...) {  // there is no memory for the text
+    } catch (...) {  // no memory for the text
       return;
     }
   }
@@ -122,7 +122,7 @@ CheckpointValues::CheckpointValues(std::vector<CheckpointObject::Named> objects)
     : objects_(checked(std::move(objects))), graph_(of_graph(ObjectTree(objects_))) {}
 
 std::vector<NamedTensor> CheckpointValues::values(Session* session, std::optional<int64_t> save_counter) const {
-  std::optional<RecorderPause> unheard;  // a session's values are what they are, whatever is being built meanwhile
+  std::optional<RecorderPause> unheard;  // a session's values are read unrecorded
   if (session != nullptr) unheard.emplace();
   const ObjectTree tree(objects_);
   tree.expect_variables_of_optimizers();
@@ -137,7 +137,7 @@ std::vector<NamedTensor> CheckpointValues::values(Session* session, std::optiona
       variables.emplace_back(ObjectTree::key(object), object.variable);
     }
   }
-  values = variable_values(variables);  // throws inside a trace: before anything else is asked
+  values = variable_values(variables);  // throws inside a trace: before other objects are saved
   expect_session(session != nullptr, !of_session.empty());
   if (session != nullptr) {
     std::vector<Tensor> read = graph_.read(*session);

@@ -1,25 +1,25 @@
-// Checkpoint: all that a training run needs to go on, in one file, by the objects that it belongs to.
+// Checkpoint: saves everything that a training run needs to continue in one file, by the objects that own the values.
 //
 //   Checkpoint checkpoint({{"model", model}, {"optimizer", adam}, {"data", train}, {"step", step},
 //                          {"random", random_generator()}});
 //   checkpoint.save("run/ckpt");                                     // run/ckpt-1, then run/ckpt-2, ...
 //   checkpoint.restore(*latest_checkpoint("run")).assert_consumed();
 //
-// It is TensorFlow's: values are named by the ways to them, "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE", what an
-// optimizer keeps for a variable "model/dense/kernel/.OPTIMIZER_SLOT/optimizer/m/...", and the file says which objects
-// there are (TrackableObjectGraph). tf.train.Checkpoint restores it, and the other way round; so does
-// tf.compat.v1.train.Saver, which calls slots "dense/kernel/Adam". Optimizers of tf.compat.v1.train are known by their
-// slots, those of Keras by their variables: beta1_power is then computed from the number of steps.
+// The format is TensorFlow's. Keys are paths through the objects, "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE"; an
+// optimizer's slots have keys "model/dense/kernel/.OPTIMIZER_SLOT/optimizer/m/..."; and the file lists the objects
+// (TrackableObjectGraph). tf.train.Checkpoint restores such files, and Checkpoint restores its files; the same holds
+// for tf.compat.v1.train.Saver, which calls slots "dense/kernel/Adam". Optimizers of tf.compat.v1.train are recognized
+// by their slots, those of Keras by their variables: beta1_power is then computed from the number of steps.
 //
-// A model that Keras saved has other ways ("_functional/_operations/1/_kernel"): where a variable is not found by its
-// way, it is the only one below the object whose own name ends as its name here does ("sequential/dense/kernel"). In a
-// checkpoint without objects, as of a Saver, values are found by the names of variables.
+// A model saved by Keras has other paths ("_functional/_operations/1/_kernel"): a variable that is not found by its
+// path is the only one below that object whose own name ends with its name here ("sequential/dense/kernel"). In a
+// checkpoint without objects, such as a Saver's, values are found by variable names.
 //
-// What an optimizer makes only at its first step is restored then.
+// Values for variables that an optimizer makes only at its first step are restored at that step.
 //
-// Variables of a graph, in whose GraphScope the Checkpoint is made when all of it is there, have their values in a
-// session: `checkpoint.save(session, prefix)`. Others may be beside them (random_generator(), the place in the data).
-// Objects are not owned: they outlive the Checkpoint. Thread-safety: one call at a time.
+// For variables of a graph, make the Checkpoint inside the GraphScope when the graph is complete; their values are in a
+// session: `checkpoint.save(session, prefix)`. Other objects may be among them (random_generator(), a Dataset's
+// position). Objects are not owned and must outlive the Checkpoint. Thread-safety: one call at a time.
 #pragma once
 
 #include <concepts>
@@ -50,12 +50,12 @@ class Metric;
 }
 
 namespace detail {
-// What keeps variables from step to step, and is no optimizer: LossScale, GradientAccumulator.
+// A type that keeps variables between steps and is not an optimizer: LossScale, GradientAccumulator.
 template <class T>
 concept KeepsSlots = !std::convertible_to<T*, const Optimizer*> && requires(const T& t) {
   { t.slots() } -> std::same_as<std::vector<Variable>>;
 };
-// What says where it stands as bytes, and goes on there: a Dataset.
+// A type that saves its position as bytes and continues from them: a Dataset.
 template <class T>
 concept HasPosition = requires(const T& t, std::string_view bytes) {
   { t.state() } -> std::same_as<std::string>;
@@ -63,20 +63,20 @@ concept HasPosition = requires(const T& t, std::string_view bytes) {
 };
 }  // namespace detail
 
-// What may be in a Checkpoint.
+// An object that a Checkpoint can hold.
 class PANTO_EXPORT CheckpointObject {
  public:
   using Named = std::pair<std::string, CheckpointObject>;
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   CheckpointObject(const Variable& variable);
-  // Variables and state, by the names that they have in files.
+  // Variables and state, by their names in files.
   CheckpointObject(const Layer& layer);
-  CheckpointObject(const Layer&&) = delete;  // it would be gone
-  // Its slots, what all variables share, the number of steps and the rate. The variables that it trains must be in the
-  // checkpoint too.
+  CheckpointObject(const Layer&&) = delete;  // a dangling reference
+  // The optimizer's slots, shared variables, number of steps and rate. The variables that it trains must also be in the
+  // checkpoint.
   CheckpointObject(Optimizer& optimizer);
   CheckpointObject(const metrics::Metric& metric);
-  // Its averages: those that are there, so it is made with its variables.
+  // The averages that exist: so construct it with its variables.
   CheckpointObject(const ExponentialMovingAverage& average);
   CheckpointObject(const ExponentialMovingAverage&&) = delete;
   template <detail::KeepsSlots T>
@@ -84,18 +84,18 @@ class PANTO_EXPORT CheckpointObject {
       : CheckpointObject(Callable<std::vector<Variable>()>([&object] { return object.slots(); })) {}
   template <detail::KeepsSlots T>
   CheckpointObject(const T&&) = delete;
-  // The position of a Dataset's pass. A handle like a Dataset is copied.
+  // The position of a Dataset's pass. The handle is copied.
   template <detail::HasPosition T>
   CheckpointObject(const T& object)
       : CheckpointObject(
             Callable<std::string()>([object] { return object.state(); }),
             Callable<void(std::string_view)>([object](std::string_view bytes) { object.restore(bytes); })) {}
-  // Variables by the last parts of their names, "total"; of several of one name the later ones get numbers.
+  // Variables by the last part of their names, "total"; of several with the same name, later ones get numbers.
   CheckpointObject(Callable<std::vector<Variable>()> variables);
-  // Several: "0", "1", ...; or by names.
+  // Several objects: named "0", "1", ..., or by the given names.
   CheckpointObject(const std::vector<CheckpointObject>& list);
   CheckpointObject(std::vector<Named> objects);
-  // Something else, as a tensor, which `save` gives and `restore` takes (it throws where it cannot).
+  // Any other state as a tensor: `save` returns it and `restore` takes it (and throws if it cannot).
   CheckpointObject(Callable<Tensor()> save, Callable<void(const Tensor&)> restore);
   CheckpointObject(Callable<std::string()> save, Callable<void(std::string_view)> restore);
   // NOLINTEND(google-explicit-constructor)
@@ -105,20 +105,21 @@ class PANTO_EXPORT CheckpointObject {
   SharedImpl<const CheckpointNode> node_;
 };
 
-// What became of a `restore`. Unless one of its functions is called, a warning tells what was not found.
+// The outcome of a `restore`. Unless one of its functions is called, a warning lists what was not found.
 class PANTO_EXPORT RestoreStatus {
  public:
-  // Throw InvalidArgument, with what was expected: where an object has a value that the checkpoint lacks; the same, and
-  // where the checkpoint has one that no object (so far) has; where no value was found at all.
+  // Throw InvalidArgument, saying what was expected: assert_existing_objects_matched if an object has a value that the
+  // checkpoint lacks; assert_consumed also if the checkpoint has a value that no object (so far) has;
+  // assert_nontrivial_match if no value was found at all.
   const RestoreStatus& assert_existing_objects_matched() const;
   const RestoreStatus& assert_consumed() const;
   const RestoreStatus& assert_nontrivial_match() const;
-  // No warning.
+  // Suppresses the warning.
   const RestoreStatus& expect_partial() const;
 
-  // Ways to values that the checkpoint lacks: "model/dense/kernel (float32[3,2])".
+  // Paths of values that the checkpoint lacks: "model/dense/kernel (float32[3,2])".
   std::vector<std::string> missing() const;
-  // Keys of values that no object has, so far: "optimizer/step/.ATTRIBUTES/VARIABLE_VALUE (int64[])".
+  // Keys of values that no object has so far: "optimizer/step/.ATTRIBUTES/VARIABLE_VALUE (int64[])".
   std::vector<std::string> unused() const;
 
  private:
@@ -130,31 +131,31 @@ class PANTO_EXPORT RestoreStatus {
 
 class PANTO_EXPORT Checkpoint {
  public:
-  // Throws InvalidArgument for names that are empty, have a slash or are given twice, and for "save_counter" and
-  // "session"; FailedPrecondition for variables of a graph whose GraphScope is not open.
+  // Throws InvalidArgument for names that are empty, contain a slash or are given twice, and for the names
+  // "save_counter" and "session"; FailedPrecondition for variables of a graph whose GraphScope is not open.
   Checkpoint(std::initializer_list<CheckpointObject::Named> objects);
   explicit Checkpoint(std::vector<CheckpointObject::Named> objects);
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
 
-  // Under this name, in a folder that is made where it is not there; as a whole or not at all. Returns it. Throws
-  // InvalidArgument for an optimizer of variables that are not in the checkpoint; FailedPrecondition inside a trace,
-  // for a variable without a value, and for variables of a graph without a session; and as write_checkpoint.
+  // Writes under this name, whole or not at all, creating the folder if needed. Returns the name. Throws
+  // InvalidArgument for an optimizer whose variables are not in the checkpoint; FailedPrecondition inside a trace, for
+  // a variable without a value, and for variables of a graph without a session; and as write_checkpoint.
   std::string write(const std::string& prefix) const;
   std::string write(Session& session, const std::string& prefix) const;
-  // As PREFIX-1, PREFIX-2, ..., which latest_checkpoint finds. Returns that name.
+  // Writes PREFIX-1, PREFIX-2, ..., which latest_checkpoint finds. Returns that name.
   std::string save(const std::string& prefix);
   std::string save(Session& session, const std::string& prefix);
-  // Gives objects what a checkpoint has of them: `restore` and a name that `save` returned, or any other. Throws
-  // InvalidArgument, and changes nothing, for values of other dtypes or shapes; FailedPrecondition inside a trace; and
-  // as CheckpointReader. A value that is not there is no error: see RestoreStatus.
+  // Gives objects the values that a checkpoint has for them; `prefix` is a name that `save` returned, or any other.
+  // Throws InvalidArgument, and changes nothing, for values of other dtypes or shapes; FailedPrecondition inside a
+  // trace; and as CheckpointReader. A missing value is no error: see RestoreStatus.
   RestoreStatus restore(const std::string& prefix);
   RestoreStatus restore(Session& session, const std::string& prefix);
-  // The same, but that `save` goes on counting as if nothing had been restored.
+  // The same, but `save` keeps counting as if nothing had been restored.
   RestoreStatus read(const std::string& prefix);
   RestoreStatus read(Session& session, const std::string& prefix);
-  // How often `save` has been called, also in processes before this one.
+  // The number of calls of `save`, including those in earlier processes.
   int64_t save_counter() const;
 
  private:

@@ -25,8 +25,8 @@ std::vector<CheckpointObject::Named> numbered(const std::vector<CheckpointObject
   return objects;
 }
 
-// By the last parts of their names: what stands before is the object's, or of another variable that has got a number
-// in this process.
+// Names by their last part: the parts before it belong to the object, or to another variable whose name got a number in
+// this process.
 std::vector<NamedVariable> short_names(const std::vector<Variable>& variables) {
   std::vector<NamedVariable> named;
   std::set<std::string> used;
@@ -56,7 +56,7 @@ void expect_names(const std::vector<CheckpointObject::Named>& objects) {
 
 }  // namespace
 
-// ---- What may be in a checkpoint -----------------------------------------------------------------------------------
+// ---- CheckpointObject -----------------------------------------------------------------------------------------------
 
 CheckpointObject::CheckpointObject(const Variable& variable)
     : node_(std::make_shared<const CheckpointNode>(CheckpointNode{.kind = Kind::kVariable, .variable = variable})) {
@@ -100,7 +100,7 @@ std::string file_name_of(const Variable& variable) {
 ObjectTree::ObjectTree(const std::vector<CheckpointObject::Named>& objects) : objects_(1) {
   expect_names(objects);
   add_named(objects, 0);
-  for (size_t i = 0; i < objects_.size(); ++i) {  // when all variables have their ways
+  for (size_t i = 0; i < objects_.size(); ++i) {  // now that all variables have paths
     if (objects_[i].optimizer != nullptr) add_slots(i);
   }
 }
@@ -143,7 +143,7 @@ size_t ObjectTree::add_child(const std::string& name, size_t to) {
   return objects_.size() - 1;
 }
 
-// A variable that has a place already is known there by a further name.
+// A variable that is already in the tree becomes a child there under a second name.
 size_t ObjectTree::add_variable(const std::string& name, const Variable& variable, std::string full_name, size_t to) {
   const auto [known, is_new] = of_variable_.emplace(variable.handle().id(), objects_.size());
   if (!is_new) {

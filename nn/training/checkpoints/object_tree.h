@@ -1,4 +1,5 @@
-// The objects of a Checkpoint as TensorFlow counts them: each variable, and what others are below. Internal.
+// The objects of a Checkpoint as TensorFlow numbers them: one for each variable, and one for each object that contains
+// others. Internal.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@
 
 namespace panto {
 
-// A value that is no variable's.
+// The attribute of values that are not variables.
 inline constexpr std::string_view kStateAttribute = "STATE";
 
-// What a CheckpointObject refers to.
+// The object to which a CheckpointObject refers.
 struct CheckpointNode {
   enum class Kind : uint8_t { kVariable, kLayer, kOptimizer, kVariables, kState, kObjects };
   Kind kind = Kind::kObjects;
@@ -34,15 +35,15 @@ struct CheckpointNode {
 };
 
 struct TreeObject {
-  std::string way;        // its key without what stands behind: "model/dense/kernel", names escaped
+  std::string way;        // its path, the key without the attribute: "model/dense/kernel", names escaped
   std::string full_name;  // of a variable, the same in every process
   std::vector<std::pair<std::string, size_t>> children = {};
-  Variable variable = {};  // or what else it is
+  Variable variable = {};  // the object's variable, or instead of it one of the next two
   const CheckpointNode* state = nullptr;
   Optimizer* optimizer = nullptr;
-  // What another one has, as a float32, beside it: the number of that object. 0: it is none such.
+  // If not 0: this object is a float32 copy of the object of that number.
   size_t narrow_of = 0;
-  // Of a layer: its variables, by their names there.
+  // For a layer: its variables, by their names in it.
   std::vector<std::pair<std::string, size_t>> by_name = {};
   std::vector<StoredObject::Slot> slots = {};
 };
@@ -52,11 +53,11 @@ class ObjectTree {
   explicit ObjectTree(const std::vector<CheckpointObject::Named>& objects);
 
   const std::vector<TreeObject>& objects() const { return objects_; }
-  // Throws InvalidArgument for an optimizer of variables that are in no other object.
+  // Throws InvalidArgument for an optimizer whose variables are in no other object.
   void expect_variables_of_optimizers() const;
   // "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE".
   static std::string key(const TreeObject& object);
-  // As they are stored.
+  // As stored in the file.
   std::vector<StoredObject> stored() const;
 
  private:
@@ -68,14 +69,14 @@ class ObjectTree {
   void add_slots(size_t of);
 
   std::vector<TreeObject> objects_;
-  std::unordered_map<int64_t, size_t> of_variable_;  // by the ids of handles
+  std::unordered_map<int64_t, size_t> of_variable_;  // by handle ids
 };
 
-// Behind the name of an optimizer's power that is a float64. Beside it is a float32 by the name itself, which is what
-// TensorFlow has for variables of any type.
+// Suffix of the name of an optimizer's power that is a float64. Beside it, a float32 is stored under the plain name,
+// which TensorFlow reads for variables of any type.
 inline constexpr std::string_view kWide = "_float64";
 
-// What a variable is called in every process.
+// The variable's name that is the same in every process.
 std::string file_name_of(const Variable& variable);
 
 }  // namespace panto

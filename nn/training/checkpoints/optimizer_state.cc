@@ -17,7 +17,7 @@ struct Row {
   SlotNames names;
 };
 
-// Slots of `Kind` that have other names elsewhere, or are known there at all.
+// The slots of an optimizer's kind that TensorFlow or Keras knows, with their names there.
 std::vector<Row> rows_of(const Optimizer& o) {
   const SlotNames first{.stored = "m", .keras = "_momentums"}, second{.stored = "v", .keras = "_velocities"};
   if (is<Adam>(o)) {

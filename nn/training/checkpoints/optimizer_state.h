@@ -1,4 +1,4 @@
-// What a checkpoint has of an optimizer, and under which names TensorFlow and Keras have the same. Internal.
+// The state of an optimizer in a checkpoint, and the names that TensorFlow and Keras use for it. Internal.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace panto {
 
 class Optimizer;
 
-// What an optimizer keeps for all its variables together.
+// A value that an optimizer keeps for all its variables together.
 struct SharedValue {
   std::string name;  // "beta1_power", "step", "learning_rate"
   Variable variable;
@@ -22,20 +22,20 @@ struct SharedValue {
 struct OptimizerState {
   // In the order of slots().
   static std::vector<SharedValue> shared(const Optimizer& optimizer);
-  // Of what it keeps for this variable: (name, variable).
+  // The slots of this variable: (name, variable).
   static std::vector<std::pair<std::string, Variable>> slots(const Optimizer& optimizer, const Variable& variable);
-  // Whether it may get further variables: it was made without.
+  // Whether the optimizer may get further variables: it was constructed without any.
   static bool may_grow(const Optimizer& optimizer);
-  // From now on `restore` is called when slots were made.
+  // Sets the function to be called after slots were made.
   static void when_built(Optimizer& optimizer, Callable<void(Optimizer&)> restore);
 };
 
-// Names of one slot. Empty ones: TensorFlow, or Keras, has no such optimizer, or keeps something else.
+// The names of one slot. Empty: TensorFlow, or Keras, has no such optimizer, or keeps something else.
 struct SlotNames {
-  std::string stored;         // among the slots of a graph of objects: as tf.compat.v1.train calls it
-  std::string second = "";    // as Keras 2 called it in such a graph, where it was another name
-  std::string keras = "";     // the list of an optimizer of Keras 3 that has one for each variable
-  std::string variable = "";  // behind the variable's name in a checkpoint of names: "Adam_1"
+  std::string stored;         // in the slots of an object graph: tf.compat.v1.train's name
+  std::string second = "";    // Keras 2's name there, if it differs
+  std::string keras = "";     // the list in a Keras 3 optimizer that has one entry per variable
+  std::string variable = "";  // after the variable's name in a checkpoint of names: "Adam_1"
   bool keras_may_lack = false;
 };
 SlotNames slot_names(const Optimizer& optimizer, std::string_view slot);

@@ -24,7 +24,7 @@ constexpr std::string_view kPower = "_power";
 
 Tensor scalar_of(double value, DType dtype) { return constant_initializer(value)(Shape(), dtype); }
 
-// Whether a name ends with `end`, which begins at its beginning or behind a slash.
+// Whether `name` is `end`, or ends with a slash and `end`.
 bool ends_with_name(std::string_view name, std::string_view end) {
   return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '/');
 }
@@ -68,7 +68,7 @@ bool Restoring::take(const TreeObject& object, const std::string& key, std::vect
     return true;
   }
   const Variable& v = object.variable;
-  // A dtype that this library lacks: reading it says so.
+  // Reading reports a dtype that this library does not have.
   if (info->second.dtype != DType::kInvalid &&
       (info->second.dtype != v.dtype() || !v.shape().compatible_with(info->second.shape))) {
     invalid("checkpoint '{}': expected {} for '{}', got {}", prefix_, type_text(v.dtype(), v.shape()), object.way,
@@ -115,7 +115,7 @@ std::vector<Restoring::Assignment> Restoring::find(const ObjectTree& tree) {
   return found;
 }
 
-// From the root on, both graphs at once: an object is the one that is reached by the same names.
+// Walks both object graphs from the root: objects reached by the same names correspond.
 void Restoring::find_by_ways(const ObjectTree& tree, std::vector<Assignment>& found) {
   const std::vector<TreeObject>& objects = tree.objects();
   std::deque<Place> places{{0, 0}};
@@ -128,7 +128,7 @@ void Restoring::find_by_ways(const ObjectTree& tree, std::vector<Assignment>& fo
     if (object.variable.defined() || object.state != nullptr) take_value_of(object, stored, found);
     if (object.optimizer != nullptr) {
       stored_optimizer_.emplace(object.optimizer, stored);
-      continue;  // when all variables are known
+      continue;  // later, when all variables are known
     }
     for (const auto& [name, child] : object.children) {
       const size_t* const there = stored_[stored].child(name);
@@ -153,11 +153,11 @@ void Restoring::find_by_ways(const ObjectTree& tree, std::vector<Assignment>& fo
   }
 }
 
-// Variables of a layer that have other ways in the checkpoint: by what they are called.
+// Finds a layer's variables that have other paths in the checkpoint, by their names.
 void Restoring::find_in_layer(const ObjectTree& tree, size_t layer, std::vector<Assignment>& found) {
   const auto place = stored_of_.find(layer);
   if (place == stored_of_.end()) return;
-  std::vector<size_t> below;  // variables that nothing has taken
+  std::vector<size_t> below;  // values that are not taken yet
   std::set<size_t> seen{place->second};
   std::deque<size_t> next{place->second};
   while (!next.empty()) {
@@ -249,7 +249,7 @@ bool Restoring::find_slot(const Optimizer& optimizer, const Variable& variable, 
             : there.name == names.stored && !(of_keras_2 && there.name == "momentum" && names.keras.empty());
     if (fits && take_value_of(object, there.slot, found)) return true;
   }
-  // Keras 3: a list for each slot, and one of the variables.
+  // Keras 3 has a list for each slot, and one of the variables.
   const size_t* const variables = stored.child("_trainable_variables");
   const size_t* const list = names.keras.empty() ? nullptr : stored.child(names.keras);
   if (variables != nullptr && list != nullptr) {
@@ -266,7 +266,7 @@ bool Restoring::find_slot(const Optimizer& optimizer, const Variable& variable, 
   return false;
 }
 
-// How many steps an optimizer of Keras has made.
+// The number of steps of a Keras optimizer.
 std::optional<int64_t> Restoring::steps_of(size_t optimizer) {
   for (const char* name : {"_iterations", "iter"}) {
     const size_t* const there = stored_[optimizer].child(name);
@@ -291,7 +291,7 @@ void Restoring::find_shared(const Optimizer& optimizer, std::vector<Assignment>&
       given_.insert(variable.handle().id());
       found.push_back({.variable = variable, .value = value});
     };
-    // A number may have another type there: TensorFlow 1 keeps float32 for variables of any type.
+    // The number may have another type there: TensorFlow 1 stores float32 for variables of any type.
     const auto give_value = [&, &variable = variable](const std::string& key) {
       const auto info = keys_.find(key);
       if (info == keys_.end() || info->second.shape.rank() != 0 || !dtypes::kFloating.contains(info->second.dtype)) {
@@ -320,12 +320,12 @@ void Restoring::find_shared(const Optimizer& optimizer, std::vector<Assignment>&
           there == nullptr ? nullptr : value_of(stored_[*there], kVariableAttribute);
       return value != nullptr && give_value(value->key);
     };
-    if (name == "learning_rate") {  // TensorFlow 1 does not keep it: then it stays
+    if (name == "learning_rate") {  // TensorFlow 1 does not store it: then it stays
       if (!give_number(name) && !give_number("_learning_rate")) given_.insert(variable.handle().id());
       continue;
     }
     if (dtypes::kFloating.contains(variable.dtype())) {
-      if (give_number(name + std::string(kWide))) {  // the narrow one beside it is for others
+      if (give_number(name + std::string(kWide))) {  // the float32 copy beside it is for other readers
         if (const size_t* const narrow = stored_[own->second].child(name)) {
           if (const auto* value = value_of(stored_[*narrow], kVariableAttribute)) taken_.insert(value->key);
         }
@@ -337,7 +337,7 @@ void Restoring::find_shared(const Optimizer& optimizer, std::vector<Assignment>&
       continue;
     }
     if (const std::optional<int64_t> steps = steps_of(own->second)) {
-      // beta1_power after so many steps.
+      // Computes beta1_power from the number of steps.
       if (name == "step") give(scalar_of(static_cast<double>(*steps), kInt64));
       if (name.ends_with(kPower)) {
         give(scalar_of(std::pow(initial, static_cast<double>(*steps) + 1), variable.dtype()));
@@ -354,7 +354,7 @@ void Restoring::find_of_optimizer(const Optimizer& optimizer, std::vector<Assign
     }
   }
   find_shared(optimizer, found);
-  // Keras counts where nothing here does.
+  // Keras also counts steps for optimizers that do not count here.
   if (const auto own = stored_optimizer_.find(&optimizer); own != stored_optimizer_.end()) steps_of(own->second);
 }
 
@@ -368,7 +368,7 @@ bool Restoring::awaits(const Optimizer& optimizer) const {
   return way_of_optimizer_.contains(&optimizer) && OptimizerState::may_grow(optimizer);
 }
 
-// Values that optimizers may have variables for later: of slots, and below the optimizer.
+// Keeps values for variables that optimizers may make later: slots, and values below the optimizer.
 void Restoring::keep_for_later(const ObjectTree& tree) {
   const auto keep = [this](const std::string& key) {
     const auto info = keys_.find(key);

@@ -1,4 +1,4 @@
-// What a checkpoint has of the objects of a Checkpoint. Internal.
+// Matches the values in a checkpoint with the objects of a Checkpoint. Internal.
 #pragma once
 
 #include <cstdint>
@@ -20,34 +20,35 @@
 
 namespace panto {
 
-// Finds, for objects, the keys of their values, and remembers what was found: what optimizers make later gets its
+// Finds the keys of objects' values, and remembers what was found: variables that an optimizer makes later get their
 // values from here, when the file may be gone.
 class Restoring {
  public:
-  // Throws as CheckpointReader, and DataLoss for a graph of objects that cannot be understood.
+  // Throws as CheckpointReader, and DataLoss for a malformed object graph.
   explicit Restoring(const std::string& prefix);
 
-  // A value that is to be assigned.
+  // One value to be assigned, to a variable or to a state.
   struct Assignment {
     Variable variable;  // or
     const CheckpointNode* state = nullptr;
     Tensor value;
   };
-  // Of all objects. Throws InvalidArgument where a value does not fit. Then reads what optimizers may make later.
+  // Finds the values of all objects. Throws InvalidArgument if a value does not fit. Then reads the values of variables
+  // that optimizers may make later.
   std::vector<Assignment> find(const ObjectTree& tree);
-  // Of what an optimizer has made since. Throws as `find`.
+  // Finds the values of variables that an optimizer has made since. Throws as `find`.
   std::vector<Assignment> find_more(const Optimizer& optimizer);
-  // Whether the checkpoint has values for what this one may make yet.
+  // Whether the checkpoint has values for variables that this optimizer may still make.
   bool awaits(const Optimizer& optimizer) const;
 
   const std::string& prefix() const { return prefix_; }
-  // "model/dense/kernel (float32[3,2])"; of keys that nothing has.
+  // Paths "model/dense/kernel (float32[3,2])"; unused() returns keys without an object.
   const std::vector<std::string>& missing() const { return missing_; }
   std::vector<std::string> unused() const;
   size_t taken() const { return taken_.size(); }
-  // How often the checkpoint's own Checkpoint had saved; -1: it does not say.
+  // The save counter in the checkpoint; -1: it has none.
   int64_t save_counter() const { return save_counter_; }
-  // Of nodes of a graph (Session::node_positions); none where a session's values are not what was saved.
+  // Positions of a graph's nodes (Session::node_positions); none if the checkpoint was not saved from a session.
   const std::optional<std::string>& session_positions() const { return session_positions_; }
 
  private:
@@ -70,18 +71,18 @@ class Restoring {
   void keep_for_later(const ObjectTree& tree);
 
   std::string prefix_;
-  std::optional<CheckpointReader> reader_;  // until all is read
-  std::vector<StoredObject> stored_;        // empty: a checkpoint of names
+  std::optional<CheckpointReader> reader_;  // closed when all is read
+  std::vector<StoredObject> stored_;        // empty: the checkpoint has names only
   std::map<std::string, CheckpointVariable, std::less<>> keys_;
-  std::map<std::string, Tensor, std::less<>> later_;  // values for what optimizers may make, by key
+  std::map<std::string, Tensor, std::less<>> later_;  // values for variables that optimizers may make, by key
   std::set<std::string, std::less<>> taken_;
-  std::set<const CheckpointNode*> states_;                     // that have got theirs
-  std::unordered_map<size_t, size_t> stored_of_;               // by the number of an object
-  std::unordered_map<int64_t, size_t> stored_variable_;        // by a variable's handle
+  std::set<const CheckpointNode*> states_;                     // states that have been restored
+  std::unordered_map<size_t, size_t> stored_of_;               // by object number
+  std::unordered_map<int64_t, size_t> stored_variable_;        // by variable handle
   std::unordered_map<int64_t, std::string> name_of_variable_;  // in a checkpoint of names
   std::unordered_map<const Optimizer*, size_t> stored_optimizer_;
   std::map<const Optimizer*, std::string> way_of_optimizer_;
-  std::unordered_set<int64_t> given_;  // handles of variables that have got their values, or were missed
+  std::unordered_set<int64_t> given_;  // handles of variables that have been restored, or were missing
   std::vector<std::string> missing_;
   int64_t save_counter_ = -1;
   std::optional<std::string> session_positions_;

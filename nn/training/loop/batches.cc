@@ -24,7 +24,7 @@ const char* name_of(size_t i, const Layout& layout) {
 
 namespace {
 
-// Throws unless it is inputs, targets, weights, as far as it goes.
+// Throws unless the number of tensors fits inputs, targets and weights (trailing ones may be missing).
 void check_count(const char* what, int64_t count, bool needs_targets, const Layout& layout) {
   const auto [inputs, targets] = layout;
   if (count == 0) invalid("{}: expected data, got none", what);
@@ -41,7 +41,7 @@ void check_count(const char* what, int64_t count, bool needs_targets, const Layo
   }
 }
 
-// Throws unless all have as many samples. How many.
+// Returns the number of samples. Throws unless all tensors have the same number.
 int64_t check_samples(const char* what, const std::vector<Tensor>& tensors, const Layout& layout) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
@@ -62,7 +62,7 @@ class OfTensors final : public Batches {
   OfTensors(std::vector<Tensor> tensors, int64_t samples, int64_t batch_size, bool shuffle)
       : tensors_(std::move(tensors)), samples_(samples), batch_size_(batch_size) {
     if (!shuffle) return;
-    // Numbers of samples are shuffled, by the same generator as other data.
+    // Shuffles sample numbers, with the same generator as other data.
     std::vector<int64_t> numbers(static_cast<size_t>(samples));
     std::iota(numbers.begin(), numbers.end(), int64_t{0});
     orders_ = Dataset::from_tensors({tensor(numbers)}).shuffle(samples).batch(batch_size);

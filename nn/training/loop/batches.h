@@ -1,4 +1,4 @@
-// What a training loop takes its batches from. Internal.
+// The sources of batches for a training loop. Internal.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct Batch {
   std::vector<Tensor> tensors;  // inputs, perhaps targets, perhaps weights
 };
 
-// How many of each a batch has. Weights: none, one, or as many as targets.
+// The numbers of inputs and targets in a batch. There may be no weights, one, or as many as targets.
 struct Layout {
   int64_t inputs = 1, targets = 1;
 };
@@ -25,20 +25,20 @@ const char* name_of(size_t tensor, const Layout& layout);
 class Batches {
  public:
   virtual ~Batches() = default;
-  // From the beginning, in a new order where there is a shuffle.
+  // Starts again from the beginning, in a new order if shuffled.
   virtual void restart() = 0;
-  // False at the end.
+  // Returns false at the end.
   virtual bool next(Batch& batch) = 0;
-  // Of a pass; none where it does not end.
+  // The number of batches in a pass; none if it does not end or is unknown.
   virtual std::optional<int64_t> size() const = 0;
 };
 
-// Throws InvalidArgument, which names `what`, where tensors have different numbers of samples, or there are none;
-// `needs_targets`: where there is no y.
+// Throws InvalidArgument, naming `what`, if tensors have different numbers of samples, or there are none; and, with
+// `needs_targets`, without y.
 std::unique_ptr<Batches> batches_of(const char* what, const TrainingData& data, int64_t batch_size, bool shuffle,
                                     bool needs_targets, Layout layout = {});
-// The last `share` of the samples, and the others before. Throws InvalidArgument for a Dataset, and where one of the
-// two would be empty.
+// Splits off the last `share` of the samples: (the others, the last). Throws InvalidArgument for a Dataset, and if one
+// part would be empty.
 std::pair<TrainingData, TrainingData> split(const TrainingData& data, double share, Layout layout = {});
 
 }  // namespace panto::loop

@@ -1,4 +1,4 @@
-// Losses, optimizers and metrics by the names that Keras has for them.
+// Losses, optimizers and metrics by their Keras names.
 #include <algorithm>
 #include <initializer_list>
 #include <ranges>
@@ -97,8 +97,8 @@ const std::vector<NamedOptimizer>& optimizers() {
 
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
-// "accuracy": of one number for each sample a binary one, of targets like the predictions a categorical one, else
-// labels', as Keras decides.
+// "accuracy", chosen as in Keras: binary if predictions have one number per sample, categorical if targets have the
+// predictions' shape, otherwise sparse categorical.
 class Accuracy final : public metrics::PredictionMetric {
  public:
   explicit Accuracy(const std::string& name)
@@ -188,7 +188,7 @@ TrainingLoss::Function TrainingLoss::of_samples(Callable<Tensor(const Tensor&, c
 
 Tensor TrainingLoss::operator()(const Tensor& prediction, const Tensor& target, const Tensor& weights) const {
   Tensor loss = function_(prediction, target, weights);
-  // Of LossReduction::kNone.
+  // The function returned a value per sample (LossReduction::kNone).
   if (loss.partial_shape().rank() != 0) loss = detail::reduce_losses(loss, Tensor(), LossReduction::kMean);
   return loss;
 }

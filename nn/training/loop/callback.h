@@ -1,11 +1,11 @@
-// Callbacks: what is told of a training run, and may change it.
+// Callbacks: functions that are called during a training run, and may change it.
 //
 //   struct Printer : Callback {
 //     void on_epoch_end(int64_t epoch, Logs& logs) override { std::cout << epoch << ' ' << logs["loss"] << '\n'; }
 //   };
 //   fit(model, {x, y}, {.epochs = 5, .callbacks = {Printer(), EarlyStopping({.patience = 3})}, ...});
 //
-// Those of the library are in callbacks.h. Thread-safety: the thread that trains calls them.
+// callbacks.h has the library's callbacks. Thread-safety: the training thread calls them.
 #pragma once
 
 #include <concepts>
@@ -31,18 +31,18 @@ class Layer;
 class Optimizer;
 class TrainingRun;
 
-// Numbers by name, in order: "loss", then the metrics; of an epoch also "val_loss" and the metrics of validation.
+// Numbers by name, in order: "loss", then the metrics; for an epoch also "val_loss" and the validation metrics.
 class PANTO_EXPORT Logs {
  public:
   Logs();
   explicit Logs(ProgressValues values);
-  // Computed when somebody first looks: the numbers of a batch wait for the device.
+  // Computed at the first access, since a batch's numbers wait for the device.
   explicit Logs(Callable<ProgressValues()> later);
 
-  // Throws NotFound, naming those there are.
+  // Throws NotFound, naming the existing ones.
   double operator[](std::string_view name) const;
   std::optional<double> find(std::string_view name) const;
-  // Adds it, or replaces what has that name.
+  // Adds a number, or replaces the one of that name.
   void set(std::string_view name, double value);
   const ProgressValues& values() const;
   size_t size() const { return values().size(); }
@@ -57,23 +57,23 @@ class PANTO_EXPORT Logs {
 };
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Logs& logs);
 
-// Epochs and batches count from 0. What one throws ends the training, and reaches who called `fit`.
+// Epochs and batches count from 0. An error thrown by a callback ends the training, and reaches the caller of `fit`.
 class PANTO_EXPORT Callback {
  public:
   virtual ~Callback();
   virtual void on_train_begin();
   virtual void on_train_end();
   virtual void on_epoch_begin(int64_t epoch);
-  // What is set in `logs` is in the history, too.
+  // Numbers set in `logs` also appear in the history.
   virtual void on_epoch_end(int64_t epoch, Logs& logs);
   virtual void on_batch_begin(int64_t batch);
-  // Of the epoch up to this batch.
+  // `logs`: over the epoch up to this batch.
   virtual void on_batch_end(int64_t batch, const Logs& logs);
-  // Around validation, and `evaluate`.
+  // Called around validation, and around `evaluate`.
   virtual void on_test_begin();
   virtual void on_test_end(const Logs& logs);
 
-  // The run that it is told of. Throws FailedPrecondition outside of one.
+  // The run that calls the callback. Throws FailedPrecondition outside of one.
   TrainingRun& run() const;
 
  private:
@@ -81,7 +81,7 @@ class PANTO_EXPORT Callback {
   TrainingRun* run_ = nullptr;
 };
 
-// What callbacks may ask of the run, and do to it.
+// The training run as callbacks see it.
 class PANTO_EXPORT TrainingRun {
  public:
   virtual ~TrainingRun();
@@ -89,27 +89,26 @@ class PANTO_EXPORT TrainingRun {
   virtual Optimizer& optimizer() const = 0;
   virtual int64_t epochs() const = 0;
   virtual int64_t epoch() const = 0;
-  // In an epoch; 0: nobody knows yet.
+  // Batches in an epoch; 0: not known yet.
   virtual int64_t batches() const = 0;
-  // The training ends behind this batch, or epoch. History::stopped keeps the reason.
+  // Ends the training after this batch, or epoch. History::stopped keeps the reason.
   virtual void stop(std::string_view reason) = 0;
   virtual bool stopped() const = 0;
-  // The loss of the batch before: what on_batch_end's `logs` are means of.
+  // The loss of the last batch alone; on_batch_end's `logs` are means over the epoch.
   virtual double batch_loss() const = 0;
-  // Which op first gave a number that is not finite when the batch before is computed again with the variables that it
-  // began with, and these are put back: "Log(float32[32,10]) -> float32[32,10]: -inf, at train.cc:12". Empty where none
-  // does.
+  // Recomputes the last batch with the variables from before it, which it restores, and returns the op that first gave
+  // a number that is not finite: "Log(float32[32,10]) -> float32[32,10]: -inf, at train.cc:12". Empty if there is none.
   virtual std::string find_not_finite() = 0;
-  // All that training changes: of the model, of the optimizer, and what gradients have accumulated.
+  // All variables that training changes: the model's, the optimizer's, and accumulated gradients.
   virtual std::vector<Variable> variables() const = 0;
 
  protected:
-  // Tells callbacks which run they are of; null: none.
+  // Sets the run of a callback; null: none.
   static void attach(Callback& callback, TrainingRun* run) { callback.run_ = run; }
 };
 
-// An element of a list of callbacks: a temporary is moved into it; what has a name is referred to, and may be asked
-// afterwards: it must outlive the training.
+// An element of a list of callbacks. A temporary is moved into it; a named object is referred to, so it can be read
+// after the training, and must outlive it.
 class PANTO_EXPORT CallbackRef {
  public:
   // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): in braces

@@ -73,7 +73,7 @@ void CallbackRef::borrow(Callback* callback) {
   callback_ = std::shared_ptr<Callback>(std::shared_ptr<void>(), callback);
 }
 
-// ---- What is watched -----------------------------------------------------------------------------------------------
+// ---- Monitor --------------------------------------------------------------------------------------------------------
 
 Monitor::Monitor(std::string name, double min_delta, const std::string& mode)
     : name_(std::move(name)), min_delta_(not_negative("min_delta", min_delta)), grows_(to_grow(name_, mode)) {}
@@ -108,7 +108,7 @@ void EarlyStopping::on_train_begin() {
   best_weights_.clear();
 }
 
-// As Keras's on_epoch_end. True: it is time to stop.
+// As Keras's on_epoch_end. Returns true if training should stop.
 bool EarlyStopping::step(int64_t epoch, double value, bool& improved) {
   ++wait_;
   improved = !best_ || monitor_.better(value, *best_);
@@ -146,7 +146,7 @@ void EarlyStopping::on_train_end() {
   best_weights_.clear();
 }
 
-// ---- Rates ---------------------------------------------------------------------------------------------------------
+// ---- Learning rates -------------------------------------------------------------------------------------------------
 
 ReduceLROnPlateau::ReduceLROnPlateau() : ReduceLROnPlateau(ReduceLROnPlateauOptions()) {}
 ReduceLROnPlateau::ReduceLROnPlateau(ReduceLROnPlateauOptions options)
@@ -256,7 +256,7 @@ void CSVLogger::on_train_begin() {
   names_.clear();
   if (!options_.append || !is_file(path_)) return;
   text_ = read_file(path_);
-  // Its columns are those that the file has.
+  // Keeps the columns of the existing file.
   const std::string_view head = std::string_view(text_).substr(0, text_.find('\n'));
   for (const auto part : head | std::views::split(options_.separator)) names_.emplace_back(part.begin(), part.end());
   if (!names_.empty() && names_[0] == "epoch") names_.erase(names_.begin());

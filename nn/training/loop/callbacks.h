@@ -1,4 +1,4 @@
-// The callbacks of the library, by Keras's names: each does what Keras's does, unless it says otherwise.
+// The library's callbacks, under Keras's names: each does what Keras's does, unless it says otherwise.
 //
 //   History history = fit(model, {x, y}, {
 //       .epochs = 100,
@@ -12,7 +12,7 @@
 //                     LambdaCallback({.on_epoch_end = [](int64_t epoch, Logs& logs) { ... }})},
 //       ...});
 //
-// A loop of one's own can use the first two: `if (stopping.update(loss)) break;`.
+// Your own loop can use the first two: `if (stopping.update(loss)) break;`.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@
 
 namespace panto {
 
-// Whether a number that is watched gets better.
+// Decides whether a watched number improves.
 class PANTO_EXPORT Monitor {
  public:
-  // `mode`: "min", "max", or "auto", by the name: accuracies, areas under curves, precisions, recalls and scores are to
-  // grow, all others to fall. Throws InvalidArgument for another, and for min_delta below 0.
+  // `mode`: "min", "max", or "auto", which goes by the name: accuracies, areas under curves, precisions, recalls and
+  // scores should grow, all others should fall. Throws InvalidArgument for another mode, and for min_delta below 0.
   Monitor(std::string name, double min_delta, const std::string& mode);
   const std::string& name() const { return name_; }
-  // By more than min_delta; what is not a number is no better.
+  // Whether `value` is better by more than min_delta; NaN is not better.
   bool better(double value, double than) const;
-  // The number in `logs`; none, with a warning, where there is none of that name.
+  // The number in `logs`; if it has none of that name, logs a warning and returns none.
   std::optional<double> find(const Logs& logs) const;
 
  private:
@@ -46,12 +46,12 @@ class PANTO_EXPORT Monitor {
 
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
-  double min_delta = 0;              // less is no improvement
-  int64_t patience = 0;              // so many epochs without one are allowed
+  double min_delta = 0;              // smaller changes are no improvement
+  int64_t patience = 0;              // epochs without improvement that are allowed
   std::string mode = "auto";         // of Monitor
-  std::optional<double> baseline{};  // what must be surpassed
+  std::optional<double> baseline{};  // improvements reset the patience only if better than this
   bool restore_best_weights = false;
-  int64_t start_from_epoch = 0;  // those before do not count
+  int64_t start_from_epoch = 0;  // earlier epochs do not count
 };
 class PANTO_EXPORT EarlyStopping final : public Callback {
  public:
@@ -59,11 +59,11 @@ class PANTO_EXPORT EarlyStopping final : public Callback {
   // Throws InvalidArgument for negative numbers.
   explicit EarlyStopping(EarlyStoppingOptions options);
 
-  // Without `fit`: the number of one more epoch; true where it was the last.
+  // For loops without `fit`: takes the number of one more epoch; returns true if training should stop.
   bool update(double value);
   const std::optional<double>& best() const { return best_; }
   int64_t best_epoch() const { return best_epoch_; }
-  // The epoch behind which it stopped; -1: it did not.
+  // The epoch after which it stopped; -1: it did not stop.
   int64_t stopped_epoch() const { return stopped_epoch_; }
 
   void on_train_begin() override;
@@ -85,19 +85,20 @@ struct ReduceLROnPlateauOptions {
   int64_t patience = 10;
   std::string mode = "auto";
   double min_delta = 1e-4;
-  int64_t cooldown = 0;  // so many epochs after a reduction do not count
+  int64_t cooldown = 0;  // epochs after a reduction that do not count
   double min_lr = 0;
 };
-// The optimizer's rate must be a number.
+// The optimizer's rate must be a number, not a schedule.
 class PANTO_EXPORT ReduceLROnPlateau final : public Callback {
  public:
   ReduceLROnPlateau();
-  // Throws InvalidArgument for a factor of 1 or more, and negative numbers.
+  // Throws InvalidArgument for a factor of 1 or more, and for negative numbers.
   explicit ReduceLROnPlateau(ReduceLROnPlateauOptions options);
-  // Without `fit`: the number of one more epoch. The optimizer's rate from now on, which may be smaller.
+  // For loops without `fit`: takes the number of one more epoch; returns the optimizer's rate from now on, perhaps
+  // reduced.
   double update(double value, Optimizer& optimizer);
   void on_train_begin() override;
-  // Sets "learning_rate", too: the one of this epoch.
+  // Also sets "learning_rate" in the logs: the rate of this epoch.
   void on_epoch_end(int64_t epoch, Logs& logs) override;
 
  private:
@@ -107,8 +108,8 @@ class PANTO_EXPORT ReduceLROnPlateau final : public Callback {
   std::optional<double> best_;
 };
 
-// The rate of each epoch: schedule(epoch, the rate before it). Sets "learning_rate" in the logs. The optimizer's rate
-// must be a number. Schedules by step (nn/training/schedule.h) are given to the optimizer.
+// Sets the rate of each epoch to schedule(epoch, previous rate), and "learning_rate" in the logs. The optimizer's rate
+// must be a number. Schedules by step (nn/training/schedule.h) are given to the optimizer instead.
 class PANTO_EXPORT LearningRateScheduler final : public Callback {
  public:
   // Throws InvalidArgument for an empty function.
@@ -123,22 +124,23 @@ class PANTO_EXPORT LearningRateScheduler final : public Callback {
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   bool save_best_only = false;
-  bool save_weights_only = false;  // of a checkpoint: the model's, not the optimizer's
+  bool save_weights_only = false;  // in a checkpoint: only the model's variables, not the optimizer's
   std::string mode = "auto";
   int64_t save_every = 1;                 // epochs
-  std::optional<double> initial_value{};  // what must be surpassed to be the best
+  std::optional<double> initial_value{};  // the best must be better than this
   int64_t max_to_keep = 5;                // of checkpoints; 0: all
 };
 // Saves after epochs. A name that ends with .safetensors or .npz is a file of the model's variables; "{epoch}" in it
-// becomes the number of epochs done, without that it is written anew each time. Another name is that of checkpoints
-// (nn/training/saver.h), "run/model.ckpt-3", with all that training changes: Saver::restore_latest goes on from there.
+// becomes the number of finished epochs, without it the file is overwritten each time. Any other name is a prefix of
+// checkpoints (nn/training/saver.h), "run/model.ckpt-3", with all that training changes: Saver::restore_latest
+// continues from there.
 class PANTO_EXPORT ModelCheckpoint final : public Callback {
  public:
   // Throws InvalidArgument for an empty name and numbers below 1.
   explicit ModelCheckpoint(std::string path, ModelCheckpointOptions options);
   explicit ModelCheckpoint(std::string path);
   const std::optional<double>& best() const { return best_; }
-  // What was written last; empty: nothing yet.
+  // The file or checkpoint written last; empty: none yet.
   const std::string& latest() const { return latest_; }
   void on_train_begin() override;
   void on_epoch_end(int64_t epoch, Logs& logs) override;
@@ -153,8 +155,8 @@ class PANTO_EXPORT ModelCheckpoint final : public Callback {
   SharedImpl<Checkpoints> checkpoints_;
 };
 
-// Stops when a batch's loss is not finite, and says which op gave the first such number: in the log and in
-// History::stopped. The batch is computed again for that, op by op. The variables are then those before the batch.
+// Stops if a batch's loss is not finite, and names the op that gave the first such number, in the log and in
+// History::stopped. For that it recomputes the batch op by op. The variables are then those from before the batch.
 class PANTO_EXPORT TerminateOnNaN final : public Callback {
  public:
   void on_batch_end(int64_t batch, const Logs& logs) override;
@@ -162,9 +164,9 @@ class PANTO_EXPORT TerminateOnNaN final : public Callback {
 
 struct CSVLoggerOptions {
   char separator = ',';
-  bool append = false;  // to what the file has
+  bool append = false;  // append to the existing file
 };
-// A line for each epoch: its number, and the logs sorted by name. The file is whole after each.
+// Writes a line per epoch: its number, and the logs sorted by name. The file is complete after each.
 class PANTO_EXPORT CSVLogger final : public Callback {
  public:
   explicit CSVLogger(std::string path, CSVLoggerOptions options);
@@ -182,8 +184,8 @@ struct TensorBoardOptions {
   int64_t histogram_freq = 0;  // epochs between histograms of the model's variables; 0: none
   int64_t update_freq = 0;     // batches between numbers of batches ("batch_loss"); 0: only those of epochs
 };
-// Event files for TensorBoard and `panto report`: "epoch_loss" and so on in FOLDER/train and FOLDER/validation, as
-// Keras writes them, and the learning rate.
+// Writes event files for TensorBoard and `panto report`: "epoch_loss" and so on in FOLDER/train and FOLDER/validation,
+// as Keras does, and the learning rate.
 class PANTO_EXPORT TensorBoard final : public Callback {
  public:
   // Throws InvalidArgument for negative numbers.

@@ -47,7 +47,7 @@ FitOptions checked(FitOptions options) {
   return options;
 }
 
-// The outputs: one, of the options, where they are not said.
+// The outputs: those of the options, or the single one that options.loss and options.metrics describe.
 std::vector<TrainingOutput> outputs_of(const FitOptions& options) {
   if (options.outputs.empty()) return {{"", options.loss, 1, options.metrics, options.weighted_metrics}};
   if (options.loss.defined() || !options.metrics.empty() || !options.weighted_metrics.empty()) {
@@ -70,7 +70,7 @@ std::string name_in(const TrainingOutput& output, std::string_view what) {
   return output.name.empty() ? std::string(what) : fmt::format("{}_{}", output.name, what);
 }
 
-// "loss", the losses of outputs and the metrics' names, each once: the metrics'.
+// The names of the metrics, made distinct from "loss", the outputs' losses and each other.
 std::vector<std::string> names_of(const std::vector<TrainingOutput>& outputs) {
   std::set<std::string> taken{"loss"};
   if (outputs.size() > 1) {
@@ -90,8 +90,8 @@ std::vector<std::string> names_of(const std::vector<TrainingOutput>& outputs) {
   return names;
 }
 
-// Targets as Keras takes them: [batch] beside predictions [batch, 1] are as these, and integer labels [batch, 1] beside
-// [batch, classes] are [batch].
+// Adapts targets as Keras does: [batch] becomes [batch, 1] if predictions are [batch, 1], and integer labels [batch, 1]
+// become [batch] if predictions are [batch, classes].
 Tensor target_beside(const Tensor& prediction, const Tensor& target) {
   const PartialShape& p = prediction.partial_shape();
   const PartialShape& t = target.partial_shape();
@@ -112,7 +112,7 @@ std::vector<Gradient> clipped(std::vector<Gradient> gradients, const FitOptions&
   return gradients;
 }
 
-// The weight of each sample, by its label or the largest of its targets.
+// The weight of each sample by its label, or by the argmax of its one-hot targets.
 Tensor class_weights(const Tensor& target, const std::vector<std::pair<int64_t, double>>& by_class) {
   const PartialShape& shape = target.partial_shape();
   if (!shape.known_rank() || shape.rank() > 2 || shape.rank() < 1) {
@@ -174,7 +174,7 @@ ModelSteps::ModelSteps(TrainedModel model, FitOptions options, bool trains)
   }
 }
 
-// ---- What a step is ------------------------------------------------------------------------------------------------
+// ---- A step ---------------------------------------------------------------------------------------------------------
 
 bool ModelSteps::has_loss() const {
   return std::ranges::any_of(outputs_, [](const TrainingOutput& output) { return output.loss.defined(); });
@@ -222,7 +222,7 @@ Tensor ModelSteps::total_of(const std::vector<Result>& results) const {
   return total;
 }
 
-// What comes beside the loss of predictions.
+// Adds penalties and regularization to the loss of the predictions.
 static Tensor with_penalties(Tensor loss, const Layer& model, const CollectLosses& penalties,
                              const Callable<Tensor()>& regularization) {
   for (const std::vector<Tensor>& list : {penalties.losses(), model.regularization_losses()}) {
@@ -241,7 +241,7 @@ static Tensor with_penalties(Tensor loss, const Layer& model, const CollectLosse
 }
 
 void ModelSteps::add_up(const Tensor& loss, std::span<const Tensor> batch, const std::vector<Result>& results) const {
-  // As Keras: each batch's loss by its size; those of single outputs by the batch.
+  // As Keras: the total loss is weighted by batch size; losses of single outputs are averaged over batches.
   loss_.update_state(loss, {.weights = cast(shape(batch[0])[0], kFloat32)});
   for (size_t i = 0; i < losses_.size(); ++i) {
     if (results[i].loss.defined()) losses_[i].update_state(results[i].loss);
@@ -320,7 +320,7 @@ std::vector<Variable> ModelSteps::variables() const {
   const auto add = [&](const std::vector<Variable>& more) { all.insert(all.end(), more.begin(), more.end()); };
   add(model_.layer().state());
   if (optimizer_ != nullptr) {
-    // It may train others than the model's.
+    // The optimizer may train variables that are not the model's.
     std::set<int64_t> known;
     for (const Variable& v : all) known.insert(v.handle().id());
     for (const Variable& v : trained_) {

@@ -1,5 +1,5 @@
-// The steps of a training loop: of a batch, for training, evaluation and prediction, with what adds up over them.
-// Internal.
+// The steps of a training loop on one batch: training, evaluation and prediction, with the accumulated loss and
+// metrics. Internal.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ namespace panto::loop {
 
 class ModelSteps {
  public:
-  // Without `trains` there is no optimizer, and perhaps no loss. `model` outlives this.
+  // Without `trains` there is no optimizer, and the loss is optional. `model` must outlive this.
   ModelSteps(TrainedModel model, FitOptions options, bool trains);
 
-  // One step of training, or evaluation: the loss (zero where there is none). What training fails at is put back and
-  // done once more.
+  // One step of training, or evaluation; returns the loss (zero if there is none). If a training step fails, its
+  // changes are undone and it is repeated once.
   Tensor train(const std::vector<Tensor>& batch, const std::source_location& where);
   Tensor test(const std::vector<Tensor>& batch, const std::source_location& where);
-  // Of the inputs, the first of a batch.
+  // Predicts from the inputs, the first tensors of a batch.
   std::vector<Tensor> predict(std::span<const Tensor> batch, const std::source_location& where);
 
   void reset();
@@ -34,27 +34,27 @@ class ModelSteps {
   ProgressValues values() const;
 
   const FitOptions& options() const { return options_; }
-  // What a batch has: so many inputs, then so many targets.
+  // The layout of a batch: inputs, then targets.
   Layout layout() const { return {model_.inputs(), std::ssize(outputs_)}; }
   Optimizer& optimizer() const { return *optimizer_; }
   std::vector<Variable> variables() const;
   const std::string& not_traced() const { return train_.not_traced(); }
-  // From now on what train() begins with is kept, even if it is not to be repeated.
+  // From now on keeps the variables from before each train(), even if failed steps are not repeated.
   void keep_before_steps() { keeps_ = true; }
-  // As TrainingRun's.
+  // As TrainingRun::find_not_finite.
   std::string find_not_finite();
 
  private:
   std::vector<Tensor> train_step(std::span<const Tensor> batch);
   std::vector<Tensor> test_step(std::span<const Tensor> batch);
   std::vector<Variable> all_variables() const;
-  // Of one output.
+  // The results of one output.
   struct Result {
     Tensor prediction, target, weights, loss;
   };
   bool has_loss() const;
   Tensor weights_of(std::span<const Tensor> batch, size_t output, bool training) const;
-  // What the model gives for a batch, and the losses of it.
+  // Runs the model on a batch and computes the losses.
   std::vector<Result> results_of(std::span<const Tensor> batch, bool training) const;
   Tensor total_of(const std::vector<Result>& results) const;
   void apply(std::vector<Gradient> gradients);
@@ -64,17 +64,17 @@ class ModelSteps {
   FitOptions options_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<Variable> trained_;
-  std::optional<size_t> listed_;  // how many variables the model had, all of which are trained
+  std::optional<size_t> listed_;  // the number of variables that the model had; all of them are trained
   std::optional<GradientAccumulator> accumulator_;
   std::optional<LossScale> scale_;
-  std::vector<TrainingOutput> outputs_;  // one at least
+  std::vector<TrainingOutput> outputs_;  // at least one
   metrics::Mean loss_;
-  std::vector<metrics::Mean> losses_;  // of outputs, where there are several
+  std::vector<metrics::Mean> losses_;  // per output, if there are several
   std::vector<std::string> metric_names_;
   StepFunction train_, test_, predict_;
   bool keeps_;
   Snapshot before_;
-  std::vector<Tensor> latest_;  // the batch behind `before_`
+  std::vector<Tensor> latest_;  // the batch that ran after `before_` was taken
   std::source_location latest_where_;
 };
 

@@ -33,7 +33,7 @@ std::optional<double> not_finite(const Tensor& t) {
 class FiniteWatch::Ears final : public Recorder {
  public:
   bool keeps(const Call&) override { return false; }
-  // What it looks at is to be there when the op has run.
+  // Inputs must still exist when the op has run.
   bool reads_inputs() const override { return true; }
   void record(const Call& call) override {
     if (!found.empty() || call.symbolic) return;
@@ -41,7 +41,7 @@ class FiniteWatch::Ears final : public Recorder {
       const std::optional<double> bad = not_finite(output);
       if (!bad) continue;
       for (const Tensor* input : call.inputs) {
-        if (not_finite(*input)) return;  // it came in
+        if (not_finite(*input)) return;  // the number came from an input
       }
       found = fmt::format("{} gave {}", describe(call), *bad);
       if (call.where != nullptr && call.where->line() != 0) {

@@ -1,4 +1,4 @@
-// The values of variables before a step, to be put back. Internal.
+// The values of variables before a step, to restore them. Internal.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace panto::loop {
 
 class Snapshot {
  public:
-  // Keeps the values: whoever changes one of the variables copies it first.
+  // Keeps the values (not copies: a later assignment to a variable copies on write).
   void take(const std::vector<Variable>& variables);
   void restore() const;
   bool taken() const { return !values_.empty(); }
@@ -24,21 +24,21 @@ class Snapshot {
   std::vector<std::pair<Variable, Tensor>> values_;
 };
 
-// Hears which op first gives a number that is not finite, of inputs that are. While one lives on this thread.
+// While one lives, finds the op on this thread that first gives a number that is not finite from finite inputs.
 class FiniteWatch {
  public:
   FiniteWatch();
   ~FiniteWatch();
   FiniteWatch(const FiniteWatch&) = delete;
   FiniteWatch& operator=(const FiniteWatch&) = delete;
-  // "Log(float32[32,10]): -inf at train.cc:12"; empty: none did.
+  // "Log(float32[32,10]): -inf at train.cc:12"; empty: no op did.
   const std::string& found() const;
 
  private:
   class Ears;
   std::unique_ptr<Ears> ears_;
 };
-// The first element that is not finite; none where there is none, or the tensor is not floating.
+// The first element that is not finite; none if there is none, or the tensor is not floating.
 std::optional<double> not_finite(const Tensor& t);
 
 }  // namespace panto::loop

@@ -21,7 +21,7 @@ std::vector<TensorSpec> exactly(std::span<const Tensor> inputs) {
   return specs;
 }
 
-// For batches of any size; and where a trace before was of other dimensions, for any of those.
+// Specs that leave the batch size open, and further dimensions in which the previous trace differs.
 std::vector<TensorSpec> loosely(std::span<const Tensor> inputs, const std::vector<TensorSpec>* before) {
   std::vector<TensorSpec> specs;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -72,7 +72,7 @@ std::vector<Tensor> StepFunction::operator()(std::span<const Tensor> inputs) {
     }
   }
   if (function != nullptr) return function->call(inputs);
-  // If it cannot be run either, that is what is wrong.
+  // If the step also fails eagerly, that error is the relevant one.
   std::vector<Tensor> results = step_(inputs);
   not_traced_ = reason;
   log_warn(fmt::format("{}: steps are not traced and run eagerly: {}", what_, reason));

@@ -1,4 +1,4 @@
-// A step of a loop: traced where that can be, else run as it is written. Internal.
+// A step of a training loop: traced if possible, otherwise run eagerly. Internal.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@ namespace panto::loop {
 
 class StepFunction {
  public:
-  // `what`: for the warning that it runs eagerly.
+  // `what`: names the step in the warning that it runs eagerly.
   StepFunction(const char* what, TensorFunction step, bool traced);
 
-  // Its result. Traces are made for any size of the first dimension, and of others that are found to change; where the
-  // function cannot be traced so, for each combination of shapes; where it cannot be traced at all it runs eagerly from
-  // then on, if that succeeds, and a warning says why.
+  // Runs the step. Traces leave the first dimension's size open, and further dimensions once they are found to vary. If
+  // the function cannot be traced like that, it is traced for each combination of shapes; if it cannot be traced at
+  // all, it runs eagerly from then on, if that succeeds, and a warning says why.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
-  // As it is written: op by op.
+  // Runs the step op by op.
   std::vector<Tensor> run_eagerly(std::span<const Tensor> inputs) const { return step_(inputs); }
   // Why it runs eagerly; empty: it does not.
   const std::string& not_traced() const { return not_traced_; }

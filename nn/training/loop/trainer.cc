@@ -1,4 +1,4 @@
-// The loop itself.
+// The training loop.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using loop::Batch, loop::Batches, loop::batches_of, loop::ModelSteps;
 
 namespace {
 
-// Of an epoch's bar: values are read, which waits for the device, no oftener than they can be seen.
+// An epoch's progress bar. It reads values, which waits for the device, only as often as it is drawn.
 class Bar {
  public:
   Bar(int64_t total, const std::string& title, bool shown, const ProgressOptions& options) {
@@ -81,7 +81,7 @@ Logs evaluate_with(ModelSteps& steps, Batches& batches, int64_t count, Bar& bar,
 std::vector<Tensor> predict_with(ModelSteps& steps, const TrainingData& data, int64_t count,
                                  const std::source_location& where) {
   const auto inputs = steps.layout().inputs;
-  // What else there is does not count.
+  // Ignores tensors after the inputs.
   const TrainingData first =
       data.batches() || std::ssize(data.tensors()) < inputs
           ? data
@@ -132,7 +132,7 @@ struct Trainer::Impl final : TrainingRun {
   }
   std::vector<Variable> variables() const override { return steps.variables(); }
 
-  // Callbacks know the run while this lives.
+  // Sets the callbacks' run while it lives.
   struct Attached {
     explicit Attached(Impl& run) : impl(run) {
       for (const CallbackRef& c : impl.steps.options().callbacks) attach(*c, &impl);
@@ -158,10 +158,10 @@ struct Trainer::Impl final : TrainingRun {
   int64_t now = 0, count = 0;
   std::optional<std::string> why;
   Tensor loss;
-  bool undone = false;  // the latest step: find_not_finite
+  bool undone = false;  // the last step was undone by find_not_finite
 };
 
-// How many were done.
+// Runs batches; returns their number.
 int64_t Trainer::Impl::run_batches(Batches& from, Bar& bar, const std::source_location& where) {
   int64_t done = 0;
   Batch batch;
@@ -295,7 +295,7 @@ std::vector<Variable> Trainer::variables() const { return impl_->variables(); }
 
 // ---- The functions -------------------------------------------------------------------------------------------------
 
-// Variables that the first call makes are there before an optimizer asks for them.
+// Builds the layers' variables before an optimizer asks for them.
 static void build_for(const TrainedModel& model, const TrainingData& data) {
   const std::vector<Tensor>& tensors = data.tensors();
   if (data.batches() || std::ssize(tensors) < model.inputs() || model.layer().built()) return;
@@ -311,7 +311,7 @@ static void build_for(const TrainedModel& model, const TrainingData& data) {
     make_traced([&](std::span<const Tensor> batch) { return model({batch.begin(), batch.end()}); }, specs,
                 std::source_location::current());
   } catch (const Error&) {
-    return;  // the first step says what is wrong, if anything is
+    return;  // the first step reports the error, if there is one
   }
 }
 

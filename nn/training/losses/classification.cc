@@ -21,7 +21,7 @@ using detail::axis_last, detail::by_sample, detail::expect_classes, detail::kLos
 
 namespace {
 
-// Targets of 0 and 1 as -1 and 1. Whether they are such is known only when they are.
+// Maps targets of 0 and 1 to -1 and 1. Decided at run time, since it depends on their values.
 Tensor signs(const Tensor& t) {
   const Tensor binary = all(logical_or(t == 0.0, t == 1.0));
   return where(binary, 2.0 * t - 1.0, t);
@@ -31,7 +31,7 @@ Tensor margins(const Tensor& p, const Tensor& t) { return maximum(1.0 - signs(t)
 
 Tensor sum_over(const Tensor& x, const std::vector<int64_t>& axis) { return sum(x, ReduceOptions{.axis = axis}); }
 
-// Labels [n] of embeddings [n, features].
+// Checks embeddings [n, features] and labels [n].
 void expect_embeddings(const char* what, const Tensor& x, const Tensor& labels) {
   const PartialShape& shape = x.partial_shape();
   if (shape.known_rank() && shape.rank() != 2) {
@@ -40,8 +40,8 @@ void expect_embeddings(const char* what, const Tensor& x, const Tensor& labels) 
   detail::expect_labels(x, labels);
 }
 
-// log(sum(exp(x))) of each row's chosen elements; of none, something so small that its exponential is 0. (An infinity
-// would be as right, but its gradients are NaN.)
+// log(sum(exp(x))) over each row's chosen elements; if none is chosen, a number whose exponential is 0. (Minus infinity
+// would be correct too, but its gradients are NaN.)
 Tensor logsumexp_of(const Tensor& x, const Tensor& chosen) {
   return logsumexp(where(chosen, x, x.dtype() == kFloat16 ? -6e4 : -1e30), {1});
 }
@@ -175,7 +175,7 @@ Tensor ctc(Arg logits_arg, Arg labels_arg, const CtcOptions& options) {
     }
     if (logits.dtype() != kFloat64 && logits.dtype() != kFloat32) logits = cast(logits, kFloat32);
     const DeviceScope only_there("CPU:0");
-    // The op's blank is the last class, and time its first dimension.
+    // The op's blank is the last class, and its first dimension is time.
     const Tensor by_time = transpose(logits, {1, 0, 2});
     const Tensor scores = concat({by_time(Ellipsis, Slice(1, {})), by_time(Ellipsis, Slice(0, 1))}, 2);
     const Tensor places = where(labels != 0);

@@ -127,11 +127,11 @@ Tensor reduce_losses(const Tensor& losses, const Tensor& weights, LossReduction 
     factors = weights.dtype() == losses.dtype() ? weights : cast(weights, losses.dtype());
     values = values * factors;
   }
-  // What weighs 1 for each sample that counts.
+  // Weight 1 for each sample that counts.
   const DType type = losses.dtype(), wide = type == kFloat16 || type == kBFloat16 ? kFloat32 : type;
   const auto widened = [&](const Tensor& x) { return x.dtype() == wide ? x : cast(x, wide); };
   const auto counted = [&] { return widened(mask.defined() ? mask : ones_like(losses)); };
-  // Sums of halves are made in float32: the number of samples may be out of a half's range.
+  // 16-bit values are summed in float32, since the number of samples may not fit in a 16-bit float.
   const auto divided_by = [&](const Tensor& all) {
     const Tensor quotient = div_no_nan(sum(widened(values)), sum(all));
     return type == wide ? quotient : cast(quotient, type);
@@ -157,14 +157,14 @@ Tensor smoothed(const Tensor& target, double share, bool binary) {
 
 Tensor binary_losses(const Tensor& p, const Tensor& z) { return -(z * log(p) + (1.0 - z) * log(1.0 - p)); }
 
-// log(1 + exp(x)) - x z without overflow. The choice is made by `where`, whose gradient at 0 is that of one side.
+// log(1 + exp(x)) - x z without overflow. `where` makes the choice, so the gradient at 0 is one side's.
 Tensor sigmoid_losses(const Tensor& x, const Tensor& z) {
   const Tensor positive = x >= 0.0;
   return where(positive, x, 0.0) - x * z + log1p(exp(where(positive, -x, x)));
 }
 
 Tensor normalized(const Tensor& x, int64_t axis) {
-  // The square of 1e-7 is 0 in float16.
+  // 1e-7 squared is 0 in float16.
   if (x.dtype() == kFloat16) return cast(normalized(cast(x, kFloat32), axis), kFloat16);
   const Tensor squares = sum(square(x), ReduceOptions{.axis = {axis}, .keep_dims = true});
   return x * rsqrt(maximum(squares, kLossEpsilon * kLossEpsilon));

@@ -1,4 +1,4 @@
-// What losses and metrics are made of. Internal.
+// Helpers shared by losses and metrics. Internal.
 #pragma once
 
 #include <cstdint>
@@ -16,53 +16,54 @@ namespace panto::detail {
 // Keras's epsilon: probabilities stay this far from 0 and 1.
 inline constexpr double kLossEpsilon = 1e-7;
 
-// An undefined one for a number.
+// The tensor of an argument; an undefined tensor if it is a number.
 Tensor given_tensor(const Arg& x);
 // Throws InvalidArgument unless it is a floating tensor.
 void expect_floating(const Tensor& prediction);
 // Throws InvalidArgument for a scalar.
 void expect_classes(const Tensor& prediction);
-// Throws InvalidArgument unless labels are integers with the shape of the prediction without its last dimension.
+// Throws InvalidArgument unless labels are integers whose shape is the prediction's without its last dimension.
 void expect_integer_labels(const Tensor& prediction, const Tensor& labels);
-// The same, and of a floating prediction.
+// The same, and throws unless the prediction is floating.
 void expect_labels(const Tensor& prediction, const Tensor& labels);
 // Throws InvalidArgument unless the target has the shape of the prediction, whatever their types.
 void expect_one_shape(const Tensor& prediction, const Tensor& target);
 // [..., classes] -> [batch, classes].
 Tensor in_rows(const Tensor& x);
-// Whether labels are others than the ignored class, any integer.
+// True for labels other than the ignored class, which may be any integer.
 Tensor counts(const Tensor& labels, int64_t ignored);
-// The target in the type of the floating prediction. Throws InvalidArgument unless it has that shape.
+// Casts the target to the type of the floating prediction. Throws InvalidArgument unless both have one shape.
 Tensor like(const Tensor& prediction, const Tensor& target);
-// Throws InvalidArgument where the number of dimensions is not known.
+// Throws InvalidArgument if the rank is unknown.
 int known_rank(const char* what, const Tensor& x);
-// The axis, counted from 0. Throws InvalidArgument unless x has it.
+// Returns the axis counted from 0. Throws InvalidArgument unless x has it.
 int64_t axis_of(const Tensor& x, int64_t axis);
-// With `axis` behind all others: where the classes of a loss are.
+// Moves `axis` to the end, where losses expect the classes.
 Tensor axis_last(const Tensor& x, int64_t axis);
-// Whether x can be broadcast to `shape`, as far as both are known.
+// Whether x broadcasts to `shape`, as far as both are known.
 bool broadcasts_to(const PartialShape& x, const PartialShape& shape);
 
-// The mean over an axis, where there is another one.
+// The mean over an axis, if there is another one.
 Tensor by_sample(const Tensor& values, int64_t axis = -1);
-// Samples' losses with their weights, reduced. `mask`: bool, of the samples that count; undefined: all.
+// Multiplies the samples' losses by their weights and reduces them. `mask`: bool, true for samples that count;
+// undefined: all.
 Tensor reduce_losses(const Tensor& losses, const Tensor& weights, LossReduction reduction, const Tensor& mask = {});
 
-// Brought into [1e-7, 1 - 1e-7].
+// Clips to [1e-7, 1 - 1e-7].
 Tensor probabilities(const Tensor& p);
-// The same, divided by the sum over the last dimension before.
+// The same, after dividing by the sum over the last dimension.
 Tensor class_probabilities(const Tensor& p);
 // (1 - share) * target + share / n, where n is the size of the last dimension, or 2 if `binary`. Throws InvalidArgument
 // unless share is in [0, 1].
 Tensor smoothed(const Tensor& target, double share, bool binary);
 // -z log(p) - (1 - z) log(1 - p).
 Tensor binary_losses(const Tensor& p, const Tensor& z);
-// The same of p = sigmoid(x), without overflow.
+// The same with p = sigmoid(x), without overflow.
 Tensor sigmoid_losses(const Tensor& x, const Tensor& z);
-// x divided by its Euclidean norm along an axis, which counts as 1e-7 at least.
+// x divided by its Euclidean norm along an axis; the norm counts as at least 1e-7.
 Tensor normalized(const Tensor& x, int64_t axis);
 
-// The loss of predictions and targets of one shape: `losses(prediction, target)` gives the samples'.
+// The loss of a prediction and a target of one shape: `losses(prediction, target)` returns a value per sample.
 template <class Options, class Losses>
 Tensor loss_of(const Arg& prediction_arg, const Arg& target_arg, const Options& options, Losses&& losses) {
   return from_caller(prediction_arg.where(), [&]() -> Tensor {

@@ -14,7 +14,7 @@ using detail::by_sample, detail::kLossEpsilon, detail::loss_of;
 
 namespace {
 
-// log(1 + 2 sinh(x / 2)^2) keeps the digits of small numbers, the other form does not overflow for large ones.
+// log(1 + 2 sinh(x / 2)^2) is precise for small numbers; the other form does not overflow for large ones.
 Tensor log_of_cosh(const Tensor& x) {
   const Tensor size = abs(x);
   const Tensor small = log1p(2.0 * square(sinh(0.5 * clip(x, -1.0, 1.0))));

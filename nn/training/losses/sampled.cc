@@ -32,7 +32,7 @@ SampledValues drawn(const Tensor& labels, int64_t num_sampled, int64_t num_class
   return {made.sampled_candidates, made.true_expected_count, made.sampled_expected_count};
 }
 
-// What is added to the scores of drawn classes, [batch, num_sampled]: the lowest numbers where they are labels.
+// Offsets for the scores of drawn classes, [batch, num_sampled]: the lowest number where the class is a label.
 Tensor hits_of(const Tensor& labels, const Tensor& candidates, int64_t num_true, const Tensor& batch,
                int64_t num_sampled) {
   const DeviceScope only_there("CPU:0");
@@ -41,7 +41,7 @@ Tensor hits_of(const Tensor& labels, const Tensor& candidates, int64_t num_true,
   return scatter_nd(places, hits.weights, {batch, num_sampled});
 }
 
-// Each less the logarithm of how often its class is expected among those that are drawn.
+// Scores, each less the logarithm of the class's expected count among the drawn ones.
 template <class Options>
 Scores scores_of(Arg&& weights, Arg&& biases, const Arg& labels_arg, const Arg& inputs_arg, int64_t num_sampled,
                  int64_t num_classes, const Options& options) {
@@ -77,7 +77,7 @@ Scores scores_of(Arg&& weights, Arg&& biases, const Arg& labels_arg, const Arg& 
   Tensor wrong = matmul(inputs, rows(of_sampled), {.transpose_b = true}) + offsets(of_sampled);
   if (options.remove_accidental_hits) {
     const Tensor out = hits_of(labels, candidates, num_true, dims[0], num_sampled);
-    // Where a class is several labels of a sample, the sum of the lowest numbers would be infinite.
+    // If a class is several labels of a sample, the sum of lowest numbers would overflow to infinity.
     wrong = wrong + cast(maximum(out, static_cast<double>(std::numeric_limits<float>::lowest())), wrong.dtype());
   }
   right = right - log(cast(sampled.true_expected_count, right.dtype()));

@@ -1,4 +1,5 @@
-// Losses over many classes, of which each step looks at a few that are drawn, and TensorFlow's weighted cross entropy.
+// Losses over many classes that look at a few randomly drawn ones in each step, and TensorFlow's weighted cross
+// entropy.
 //
 //   Variable weights(random_normal({50000, 128}), "weights"), biases(zeros({50000}), "biases");
 //   Tensor loss = mean(nce_loss(weights, biases, words, hidden, 64, 50000));
@@ -15,7 +16,7 @@
 
 namespace panto {
 
-// What a sampler drew, `log_uniform_candidate_sampler` or another: its outputs.
+// The outputs of a sampler such as `log_uniform_candidate_sampler`.
 struct SampledValues {
   Tensor sampled_candidates = {};      // [num_sampled], int64
   Tensor true_expected_count = {};     // [batch, num_true]
@@ -23,14 +24,14 @@ struct SampledValues {
 };
 
 struct SampledSoftmaxOptions {
-  int64_t num_true = 1;                        // labels of each sample
-  SampledValues sampled = {};                  // undefined: drawn by log_uniform_candidate_sampler, without repetition
-  bool remove_accidental_hits = true;          // classes that were drawn, but are labels, do not count as wrong
+  int64_t num_true = 1;                // labels per sample
+  SampledValues sampled = {};          // undefined: drawn by log_uniform_candidate_sampler, without repetition
+  bool remove_accidental_hits = true;  // ignore drawn classes that are labels, instead of counting them as wrong
   std::optional<int64_t> seed = std::nullopt;  // of the draw; none: the process's generator
 };
-// The softmax cross entropy of each sample over its labels and `num_sampled` classes that are drawn (Jean et al. 2015):
-// weights [classes, features] and biases [classes], tensors or variables, whose gradients are of rows; labels [batch,
-// num_true] int64 (or int32), inputs [batch, features] float32 or float64; gives [batch]. For training only. Throws
+// For training only: the softmax cross entropy of each sample over its labels and `num_sampled` drawn classes (Jean et
+// al. 2015). Weights [classes, features] and biases [classes] are tensors or variables, with sparse gradients; labels
+// [batch, num_true] are int64 (or int32), inputs [batch, features] float32 or float64; the result is [batch]. Throws
 // InvalidArgument for labels not in [0, num_classes), and as the sampler.
 PANTO_EXPORT Tensor sampled_softmax_loss(Arg weights, Arg biases, Arg labels, Arg inputs, int64_t num_sampled,
                                          int64_t num_classes, const SampledSoftmaxOptions& options = {});
@@ -41,8 +42,8 @@ struct NceOptions {
   bool remove_accidental_hits = false;
   std::optional<int64_t> seed = std::nullopt;
 };
-// Noise-contrastive estimation (Gutmann and Hyvarinen 2010; Mnih and Kavukcuoglu 2013): the sum of sigmoid cross
-// entropies of the labels, which share a target of 1, and the drawn classes, whose targets are 0. As
+// Noise-contrastive estimation (Gutmann and Hyvarinen 2010; Mnih and Kavukcuoglu 2013): the sum of the sigmoid cross
+// entropies of the labels, which share a target of 1, and of the drawn classes, whose targets are 0. Arguments as of
 // sampled_softmax_loss.
 PANTO_EXPORT Tensor nce_loss(Arg weights, Arg biases, Arg labels, Arg inputs, int64_t num_sampled, int64_t num_classes,
                              const NceOptions& options = {});

@@ -1,7 +1,10 @@
-// Adagrad and its relatives: rates that fall with what squares of gradients add up to.
+// Adagrad and its relatives: step sizes fall as squared gradients accumulate.
 //
-// Of a gradient that is rows these change those rows only, and what is kept of them, as TensorFlow 1 and Keras do.
-// Weight decay is of whole variables.
+//   Adagrad adagrad(model.variables(), {.learning_rate = 0.01});
+//   adagrad.apply(tape.gradient(loss, adagrad.variables()));
+//
+// A sparse gradient changes only its rows, of the variable and of the slots, as in TensorFlow 1 and Keras. Weight decay
+// applies to whole variables.
 #pragma once
 
 #include <concepts>
@@ -31,7 +34,7 @@ class PANTO_EXPORT Adagrad final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Adagrad(Variables variables, const AdagradOptions& options = {})
       : Adagrad(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Adagrad(const AdagradOptions& options);
 
  private:
@@ -49,16 +52,16 @@ struct AdagradDAOptions {
   double l2 = 0;                                      // l2_regularization_strength
 };
 
-// Adagrad with dual averaging (Duchi et al. 2011), as TensorFlow 1: variables are made anew from the sums of all
-// gradients, whatever they were before, and with l1 most of their elements are 0. Slots: "gradient_accumulator",
-// "gradient_squared_accumulator", and "step", which all share.
+// Adagrad with dual averaging (Duchi et al. 2011), as TensorFlow 1: each step recomputes variables from the sums of all
+// gradients, independent of their previous values; with l1 most of their elements are 0. Slots: "gradient_accumulator",
+// "gradient_squared_accumulator", and the shared "step".
 class PANTO_EXPORT AdagradDA final : public Optimizer {
  public:
   explicit AdagradDA(std::initializer_list<Variable> variables, const AdagradDAOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit AdagradDA(Variables variables, const AdagradDAOptions& options = {})
       : AdagradDA(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit AdagradDA(const AdagradDAOptions& options);
 
  private:
@@ -68,7 +71,7 @@ class PANTO_EXPORT AdagradDA final : public Optimizer {
   void apply_dense(const Tensor& gradient, const Variable& v) override;
   void apply_sparse(const Gradient& rows, const Variable& v) override;
   double initial_accumulator_, l1_, l2_;
-  Tensor steps_;  // with this one
+  Tensor steps_;  // including this one
 };
 
 struct ProximalAdagradOptions {
@@ -78,16 +81,16 @@ struct ProximalAdagradOptions {
   double l2 = 0;                     // l2_regularization_strength
 };
 
-// Adagrad with a proximal step (Duchi and Singer 2009), as TensorFlow 1: a += dv^2; r = learning_rate / sqrt(a);
-// p = v - r * dv; v = sign(p) * max(|p| - r * l1, 0) / (1 + r * l2). Slots: "accumulator". A step throws
-// InvalidArgument where the rate is 0.
+// Adagrad with a proximal step (Duchi and Singer 2009), as TensorFlow 1: a += dv^2; r = learning_rate / sqrt(a); p = v
+// - r * dv; v = sign(p) * max(|p| - r * l1, 0) / (1 + r * l2). Slots: "accumulator". A step throws InvalidArgument if
+// the rate is 0.
 class PANTO_EXPORT ProximalAdagrad final : public Optimizer {
  public:
   explicit ProximalAdagrad(std::initializer_list<Variable> variables, const ProximalAdagradOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit ProximalAdagrad(Variables variables, const ProximalAdagradOptions& options = {})
       : ProximalAdagrad(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit ProximalAdagrad(const ProximalAdagradOptions& options);
 
  private:
@@ -113,7 +116,7 @@ class PANTO_EXPORT Adadelta final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Adadelta(Variables variables, const AdadeltaOptions& options = {})
       : Adadelta(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Adadelta(const AdadeltaOptions& options);
 
  private:

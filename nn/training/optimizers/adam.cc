@@ -194,7 +194,7 @@ void ScheduleFreeAdamW::prepare() {
 
 namespace {
 
-// x, of which v is a share.
+// Recovers x from v = (1 - beta1) * z + beta1 * x.
 Tensor mean_of(const Tensor& v, const Tensor& z, const Tensor& beta1, const Tensor& rest1) {
   return (v - rest1 * z) / beta1;
 }

@@ -15,7 +15,7 @@ void expect_whole_fits(const Variable& v, DType dtype, const PartialShape& shape
   }
 }
 
-// One index for each row, and rows that could be the variable's.
+// Checks that there is one index per row, and that rows have the shape of the variable's.
 void expect_rows_fit(const Variable& v, const Gradient& g) {
   if (!g.indices.defined() || (g.indices.dtype() != kInt32 && g.indices.dtype() != kInt64)) {
     invalid("gradient of '{}': expected rows with indices of int32 or int64, got {}", v.name(),
@@ -43,9 +43,9 @@ void expect_rows_fit(const Variable& v, const Gradient& g) {
     invalid("gradient of '{}': expected an index for each row, got {}", v.name(),
             g.indices.partial_shape().to_string());
   }
-  // What it would be as a whole.
+  // The shape of the dense gradient.
   if (!g.num_rows.defined() || g.num_rows.is_meta() || g.num_rows.numel() != 1 || !rows.known_rank()) return;
-  const RecorderPause unheard;  // a trace is not to keep the number
+  const RecorderPause unheard;  // a trace must not record the number
   std::vector<int64_t> whole{g.num_rows.item<int64_t>()};
   for (int k = 1; k < rows.rank(); ++k) whole.push_back(rows.dim(k));
   expect_whole_fits(v, g.rows.dtype(), PartialShape(whole));

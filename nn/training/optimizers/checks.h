@@ -9,11 +9,11 @@
 
 namespace panto {
 
-// Throws InvalidArgument unless the gradient, whole or rows, has the variable's dtype, and a shape that the variable's
-// gradient may have. An undefined one fits.
+// Throws InvalidArgument unless the gradient, dense or sparse, has the variable's dtype, and a shape that the
+// variable's gradient may have. An undefined gradient fits.
 void expect_gradient_fits(const Variable& v, const Gradient& g);
-// The same of all, and FailedPrecondition if there are no variables, InvalidArgument unless there is a gradient for
-// each.
+// The same for all; also throws FailedPrecondition if there are no variables, InvalidArgument unless there is one
+// gradient for each.
 void expect_gradients_fit(const std::vector<Variable>& variables, std::span<const Gradient> gradients);
 
 }  // namespace panto

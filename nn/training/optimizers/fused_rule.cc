@@ -16,7 +16,7 @@ std::vector<Tensor> FusedRule::operator()(const Variable& variable, const Rule& 
   };
   std::vector<Tensor> inputs = elements;
   inputs.push_back(numbers);
-  // Also of a transform, whose tensors are its own.
+  // Also for tensors of a transform, which are symbolic.
   if (std::ranges::any_of(inputs, [](const Tensor& t) { return t.is_meta(); })) return apply(inputs);
   Function& function = functions_[variable.handle().id()];
   if (!function.defined()) function = make_polymorphic(apply, std::source_location::current());

@@ -1,5 +1,5 @@
-// An optimizer's rule of elements as one kernel: what a variable and its slots become, of what they are, their gradient
-// and a step's numbers. Rules that ops have are those.
+// FusedRule: runs an optimizer's element-wise rule as one kernel: it computes the new values of a variable and its
+// slots from their old values, the gradient and a step's numbers. Rules that an op implements use the op instead.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace panto {
 
 class PANTO_EXPORT FusedRule {
  public:
-  // Of the elements (the variable's, its slots', the gradient's) and of a step's numbers.
+  // Takes the elements (of the variable, its slots and the gradient) and the step's numbers.
   using Rule = Callable<std::vector<Tensor>(std::span<const Tensor> elements, std::span<const Tensor> numbers)>;
 
-  // What `rule` makes of the elements and `numbers`, a vector of so many in the variable's dtype (Optimizer::numbers).
-  // Beside these it takes numbers of C++ only, the same at each call. Eagerly it is traced for each variable, and runs
-  // as the kernel that the trace becomes. Inside a trace or a graph its ops are called, which become the same kernel
-  // there: that is why numbers come in a vector, so that none of them is known before the others.
+  // Applies `rule` to the elements and `numbers`, a vector in the variable's dtype (Optimizer::numbers). The rule may
+  // otherwise use only C++ numbers that are the same at each call. Eagerly the rule is traced once for each variable,
+  // and the trace runs as one kernel. Inside a trace or a graph its ops are called and become the same kernel there;
+  // for that, the numbers come in one vector, so that none of them is known before the others.
   std::vector<Tensor> operator()(const Variable& variable, const Rule& rule, std::initializer_list<Tensor> elements,
                                  const Tensor& numbers);
 

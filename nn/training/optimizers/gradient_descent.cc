@@ -39,7 +39,7 @@ void Sgd::apply_sparse(const Gradient& rows, const Variable& v) {
                                        {.use_nesterov = nesterov_});
 }
 
-// One row after the other has the same sum.
+// Subtracting duplicate rows one after the other gives the same sum.
 void Sgd::apply_sparse_duplicates(const Gradient& rows, const Variable& v) {
   if (momentum_ > 0) return Optimizer::apply_sparse_duplicates(rows, v);
   resource_scatter_sub(v, rows.indices, rate(v) * rows.rows);

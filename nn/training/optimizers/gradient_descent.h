@@ -1,7 +1,10 @@
 // Gradient descent, with momentum or regularization.
 //
-// Of a gradient that is rows these change those rows only, and their moments, as TensorFlow 1 does (Keras 3 makes rows
-// whole where there is momentum). Weight decay is of whole variables.
+//   Sgd sgd(model.variables(), {.learning_rate = 0.1, .momentum = 0.9});
+//   sgd.apply(tape.gradient(loss, sgd.variables()));
+//
+// A sparse gradient changes only its rows, of the variable and of the moments, as in TensorFlow 1 (Keras 3 makes sparse
+// gradients dense if there is momentum). Weight decay applies to whole variables.
 #pragma once
 
 #include <concepts>
@@ -25,14 +28,15 @@ struct SgdOptions {
 
 // Gradient descent: v -= learning_rate * dv. With momentum, as Keras: m = momentum * m - learning_rate * dv; v += m,
 // and with nesterov v += momentum * m - learning_rate * dv (needs momentum). Momentum, and PyTorch, apply the rate to
-// what has accumulated: the same while the rate is. Slots: "momentum", if there is one.
+// the accumulated gradient instead: the same as long as the rate is constant. Slots: "momentum", if there is one.
 class PANTO_EXPORT Sgd final : public Optimizer {
  public:
-  // Of variables in braces or in a vector: templates and lists, so that options in braces are taken for what they are.
+  // Variables come in braces or in a vector: overloads and templates, so that options in braces are not taken for
+  // variables.
   explicit Sgd(std::initializer_list<Variable> variables, const SgdOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Sgd(Variables variables, const SgdOptions& options = {}) : Sgd(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Sgd(const SgdOptions& options);
 
  private:
@@ -61,7 +65,7 @@ class PANTO_EXPORT Momentum final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Momentum(Variables variables, const MomentumOptions& options = {})
       : Momentum(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Momentum(const MomentumOptions& options);
 
  private:
@@ -88,7 +92,7 @@ class PANTO_EXPORT ProximalGradientDescent final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit ProximalGradientDescent(Variables variables, const ProximalGradientDescentOptions& options = {})
       : ProximalGradientDescent(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit ProximalGradientDescent(const ProximalGradientDescentOptions& options);
 
  private:

@@ -18,12 +18,12 @@ namespace panto {
 
 namespace {
 
-// Muon's quintic: it drives singular values from (0, 1] to about 1.
+// Coefficients of Muon's quintic, which drives singular values from (0, 1] to about 1.
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 
 Tensor root_mean_square(const Tensor& x) { return sqrt(mean(square(x))); }
 
-// Nearly U V^T of x = U S V^T, by the Newton-Schulz iteration.
+// Approximates U V^T of x = U S V^T by the Newton-Schulz iteration.
 Tensor orthogonalized(const Tensor& gradient, int steps, bool tall) {
   const Tensor wide = tall ? transpose(gradient, {1, 0}) : gradient;
   Tensor x = wide / (norm(wide) + 1e-7);
@@ -62,7 +62,7 @@ void Lamb::create_slots(const std::vector<Variable>& variables) {
 void Lamb::prepare() {
   now1_ = Scalar(power1_.value());
   now2_ = Scalar(power2_.value());
-  // Not in a half, in which 0.999 may be 1.
+  // Not computed in a 16-bit type, in which 0.999 may round to 1.
   rest1_ = Scalar(1.0 - now1_.value());
   rest2_ = Scalar(1.0 - now2_.value());
 }

@@ -1,4 +1,4 @@
-// What TensorFlow 1's programs call: the two halves of `minimize`.
+// TensorFlow 1's interface: the two halves of `minimize`.
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -17,7 +17,7 @@ namespace panto {
 std::vector<Variable> Optimizer::variables_for(const std::vector<Variable>& var_list) const {
   if (!var_list.empty()) return var_list;
   if (!of_graph_) return variables_;
-  // Outside of a graph: those that `build` was given.
+  // Outside of a graph: the variables given to `build`.
   if (!is_graph_by_hand() && !variables_.empty() && graph_ == nullptr) return variables_;
   std::vector<Variable> found = trainable_variables();
   if (found.empty()) {

@@ -16,7 +16,7 @@ bool fits(const std::string& name, const std::string& pattern) {
   return regex_full_match(tensor(name), tensor(pattern)).item<bool>();
 }
 
-// The optimizers have rates; steps are counted, as Keras does.
+// A dummy rate: each optimizer has its own. Being a function, it makes the optimizer count steps, as Keras does.
 Schedule no_rate() {
   return [](const Tensor&) { return tensor(0.F); };
 }
@@ -82,7 +82,7 @@ void MultiOptimizer::create_slots(const std::vector<Variable>& variables) {
     const Optimizer& optimizer = *optimizers_[chosen_[index_of(v)]];
     slots_[index_of(v)] = optimizer.slots_[optimizer.index_of(v)];
   }
-  // What each of them has for all its variables: there once it has some.
+  // Adds each optimizer's shared variables, which exist once it has variables.
   for (size_t k = 0; k < optimizers_.size(); ++k) {
     const Optimizer& optimizer = *optimizers_[k];
     const auto share = [&](const std::string& name, const Variable& variable, double initial) {

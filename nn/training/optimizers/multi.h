@@ -1,13 +1,13 @@
-// Several optimizers as one, each of its own variables.
+// MultiOptimizer: several optimizers as one, each for some of the variables.
 //
 //   Adam slow({.learning_rate = 1e-4});
 //   Sgd others({.learning_rate = 0.1});
 //   MultiOptimizer both(model.variables(), OptimizerMap(others).add("encoder/.*", slow));
 //   fit(model, data, {.optimizer = both, ...});
 //
-// As Keras's MultiOptimizer and OptimizerMap. The optimizers are made without variables, are used for nothing else, and
-// outlive it. What they keep are its slots too: of all variables by their names ("m"), what is shared with the
-// optimizer's number behind it ("beta1_power_0"). Rates are each optimizer's own.
+// As Keras's MultiOptimizer and OptimizerMap. The optimizers must be constructed without variables, be used for nothing
+// else, and outlive the MultiOptimizer. Their slots are also its slots: per variable under the same names ("m"), shared
+// ones with the optimizer's number appended ("beta1_power_0"). Each optimizer has its own rate.
 #pragma once
 
 #include <map>
@@ -21,17 +21,17 @@
 
 namespace panto {
 
-// Which optimizer a variable has.
+// Chooses the optimizer of a variable.
 using OptimizerChoice = Callable<Optimizer&(const Variable& variable)>;
 
-// By the variable's name: the optimizer of that name; else that of the pattern, a regular expression, which is the
-// whole name; else the one that has all others.
+// Chooses by the variable's name: an entry with exactly that name; else the entry whose regular expression matches the
+// whole name; else the optimizer of all other variables.
 class PANTO_EXPORT OptimizerMap {
  public:
   explicit OptimizerMap(Optimizer& others);
-  // Throws InvalidArgument for a pattern that is there already.
+  // Throws InvalidArgument for a pattern that was added before.
   OptimizerMap& add(std::string pattern, Optimizer& optimizer);
-  // Throws InvalidArgument where several patterns fit, and for one that is no regular expression.
+  // Throws InvalidArgument if several patterns match, and for a malformed regular expression.
   Optimizer& operator()(const Variable& variable) const;
 
  private:
@@ -41,12 +41,12 @@ class PANTO_EXPORT OptimizerMap {
 
 class PANTO_EXPORT MultiOptimizer final : public Optimizer {
  public:
-  // Throws InvalidArgument where the choice is an optimizer that has variables already, or is a MultiOptimizer.
+  // Throws InvalidArgument if `choice` returns an optimizer that already has variables, or a MultiOptimizer.
   MultiOptimizer(std::vector<Variable> variables, OptimizerChoice choice);
-  // Of the variables of the graph, or those that `build` and apply_gradients are given.
+  // For the variables of the graph, or those given to `build` or apply_gradients.
   explicit MultiOptimizer(OptimizerChoice choice);
 
-  // Those that have variables, in the order in which they were chosen first.
+  // The optimizers that have variables, in the order in which they were first chosen.
   const std::vector<Optimizer*>& optimizers() const { return optimizers_; }
 
  private:
@@ -62,8 +62,8 @@ class PANTO_EXPORT MultiOptimizer final : public Optimizer {
 
   OptimizerChoice choice_;
   std::vector<Optimizer*> optimizers_;
-  std::vector<size_t> chosen_;                  // by variable
-  std::vector<std::vector<Gradient>> waiting_;  // of a step: by optimizer and its variables
+  std::vector<size_t> chosen_;                  // per variable
+  std::vector<std::vector<Gradient>> waiting_;  // gradients of the step: by optimizer and its variables
 };
 
 }  // namespace panto

@@ -34,8 +34,8 @@ Variable make_scalar(std::string_view name, double value, DType dtype) {
   return Variable(constant_initializer(value)(Shape(), dtype), name);
 }
 
-// Makes the nodes that come afterwards wait for all of these: through one node if there are several, since each of
-// those would have a line to each of these.
+// Makes later nodes wait for all elements: through one node if there are several, to avoid an edge from each element to
+// each later node.
 template <class Elements>
 void wait_for(std::optional<ControlDependencies>& waiting, const Elements& elements) {
   if (elements.empty()) return;
@@ -92,7 +92,7 @@ void Optimizer::build() {
   try {
     create_slots(more);
     if (when_built_ && !is_graph_by_hand()) when_built_(*this);
-  } catch (...) {  // it was inside a trace, say: a later call begins anew
+  } catch (...) {  // such as inside a trace: a later call tries again
     slots_.resize(before);
     throw;
   }
@@ -120,7 +120,7 @@ void Optimizer::adopt(const std::vector<Variable>& variables) {
     variables_.push_back(v);
   }
   decays_.resize(variables_.size(), 1);
-  if (of_graph_ && !variables_.empty()) make_rate();  // again where an earlier call failed, inside a trace, say
+  if (of_graph_ && !variables_.empty()) make_rate();  // again if an earlier call failed, such as inside a trace
   build();
 }
 
@@ -132,7 +132,7 @@ DType Optimizer::scalar_type() const {
 void Optimizer::number(const Variable& v, size_t i) {
   const int64_t id = v.handle().id();
   const auto at = std::ranges::lower_bound(numbers_, id, {}, &std::pair<int64_t, size_t>::first);
-  if (at == numbers_.end() || at->first != id) numbers_.insert(at, {id, i});  // of one that is there twice: the first
+  if (at == numbers_.end() || at->first != id) numbers_.insert(at, {id, i});  // of duplicates the first
 }
 
 size_t Optimizer::index_of(const Variable& v) const {
@@ -323,7 +323,7 @@ void Optimizer::change(std::span<const Gradient> gradients) {
   }
 }
 
-// `gradients` fit. What is kept is read before anything changes.
+// `gradients` have been checked. Slots are read before anything changes.
 void Optimizer::run_step(std::span<const Gradient> gradients, const Variable& global_step) {
   build();
   Now now;
@@ -353,7 +353,7 @@ void Optimizer::run_step(std::span<const Gradient> gradients, const Variable& gl
     if (global_step.defined()) global_step.assign_add(1);
     return;
   }
-  // A variable may be read for the gradient of another one, and by several nodes.
+  // A variable may be read by several nodes, also for another variable's gradient: wait for all gradients.
   std::vector<Tensor> computed;
   for (const Gradient& g : gradients) {
     if (g.defined()) computed.push_back(g.elements());

@@ -1,4 +1,4 @@
-// Optimizer: what all optimizers have in common, and how to write one.
+// Optimizer: the base of all optimizers, and how to write one.
 //
 //   class HeavyBall : public Optimizer {
 //    public:
@@ -18,11 +18,11 @@
 //     }
 //   };
 //
-// Four functions are overridden, of which only apply_dense must be: create_slots, prepare, apply_dense, apply_sparse;
-// and finish, where something changes once a step, as Adam's powers do. They are TensorFlow 1's, and all optimizers
-// here are made of them. Ops in them run eagerly, become a trace, or nodes of a graph. In a graph that is made by hand
-// nodes run in any order, but for this: gradients are computed first, then variables decay, then they change, then what
-// `finish` does runs. So read each slot once and go on with the tensor, as above.
+// An optimizer overrides create_slots, prepare, apply_dense and apply_sparse, of which only apply_dense is required,
+// and `finish` if something changes once per step, such as Adam's powers. The functions are TensorFlow 1's, and all
+// optimizers here consist of them. Ops in them run eagerly, or become a trace or nodes of a graph. In a graph that is
+// built by hand nodes run in any order, except that gradients are computed first, then variables decay, then they
+// change, then `finish` runs. So read each slot once and continue with the tensor, as above.
 #pragma once
 
 #include <cstddef>
@@ -46,24 +46,24 @@
 
 namespace panto {
 
-// What compute_gradients gives for each variable; the gradient is undefined where the loss does not depend on it.
+// One entry of compute_gradients; the gradient is undefined if the loss does not depend on the variable.
 struct GradientAndVariable {
   Gradient gradient;
   Variable variable;
 };
 
-// How far gradients are waited for before variables change, in a graph: TensorFlow 1's gate_gradients. Here all of them
-// always are, as kGraph asks; whatever is asked for is kept.
+// TensorFlow 1's gate_gradients: how many gradients must be ready before variables change in a graph. Here all of them
+// always are, as kGraph demands, which satisfies every value.
 enum class GateGradients : uint8_t { kNone, kOp, kGraph };
 
 struct ComputeGradientsOptions {
   std::vector<Variable> var_list = {};  // empty: the optimizer's, or those of the graph
-  Tensor grad_loss = {};                // the gradient of what is minimized by the loss, of its shape; undefined: ones
+  Tensor grad_loss = {};                // the gradient with respect to the loss, in its shape; undefined: ones
   GateGradients gate_gradients = GateGradients::kGraph;
 };
 
 struct ApplyGradientsOptions {
-  Variable global_step = {};      // a number that grows by one when all variables have changed
+  Variable global_step = {};      // a number that is incremented when all variables have changed
   std::string name = "minimize";  // of the node that runs the step
 };
 
@@ -77,65 +77,66 @@ struct MinimizeOptions {
 
 class PANTO_EXPORT Optimizer {
  public:
-  // Of no variables: of those that `minimize` finds in the graph (trainable_variables), or `build` and apply_gradients
-  // are given.
+  // Without variables it trains those that `minimize` finds in the graph (trainable_variables), or that `build` or
+  // apply_gradients are given.
   Optimizer(std::vector<Variable> variables, Schedule learning_rate, double weight_decay = 0);
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
   const std::vector<Variable>& variables() const { return variables_; }
-  // Of an optimizer made without variables: it trains these, too. Makes their slots; so before a step with them is
-  // traced. Throws InvalidArgument for others where variables were given, and for those of another graph.
+  // For an optimizer constructed without variables: adds variables to train and makes their slots; call it before a
+  // step with them is traced. Throws InvalidArgument for other variables if some were given at construction, and for
+  // those of another graph.
   void build(const std::vector<Variable>& variables);
 
-  // What the optimizer keeps from step to step, and a checkpoint must keep: for each variable its moments (named
-  // "VARIABLE/SLOT"), then what all share, then "step" (int64) where steps are counted, and last "learning_rate"
-  // (float32, or float64 where a variable is) where the rate is a number. Made inside a GraphScope with a number it has
-  // no "learning_rate".
+  // The variables that the optimizer keeps between steps, which a checkpoint must save: for each variable its moments
+  // (named "VARIABLE/SLOT"), then the shared ones, then "step" (int64) if steps are counted, and last "learning_rate"
+  // (float32, or float64 if a variable is) if the rate is a number. An optimizer constructed inside a GraphScope with a
+  // number has no "learning_rate".
   std::vector<Variable> slots() const;
-  // The names of what is kept for each variable: "m", "v".
+  // The names of the slots per variable: "m", "v".
   std::vector<std::string> slot_names() const;
-  // What is kept for the variable by that name. Throws InvalidArgument where there is none.
+  // The variable's slot of that name. Throws InvalidArgument if there is none.
   const Variable& get_slot(const Variable& variable, std::string_view name) const;
 
-  // The rate of the next step. Throws FailedPrecondition where a schedule inside a GraphScope says it.
+  // The rate of the next step. Throws FailedPrecondition if a schedule inside a GraphScope sets it.
   double learning_rate() const;
-  // From the next step on, also of functions traced before. (Inside a trace or GraphScope it becomes a part of that.)
-  // Of an optimizer made inside a GraphScope: of the steps that are built from now on. Throws InvalidArgument unless
-  // rate is finite and not negative, FailedPrecondition where a schedule says the rate, and where the rate is a
-  // constant of a graph that has been built.
+  // Sets the rate from the next step on, also for functions traced before. (Inside a trace or GraphScope the change
+  // becomes part of it.) For an optimizer constructed inside a GraphScope, it holds for steps that are built from now
+  // on. Throws InvalidArgument unless rate is finite and not negative, FailedPrecondition if a schedule sets the rate,
+  // and if the rate is a constant of a graph that has been built.
   void set_learning_rate(double rate);
-  // Weight decay leaves these as they are: biases, gains. Steps traced before do not know. Throws InvalidArgument for a
-  // variable that is not the optimizer's.
+  // Excludes variables from weight decay: biases, gains. Steps traced before do not see the change. Throws
+  // InvalidArgument for a variable that the optimizer does not have.
   void exclude_from_weight_decay(const std::vector<Variable>& variables);
 
-  // One step; gradients by variable, undefined ones are skipped. Throws InvalidArgument where their number, dtypes or
-  // shapes do not fit, or a schedule gives no rate; then no variable has changed.
+  // One step with one gradient for each variable; undefined ones are skipped. Throws InvalidArgument if their number,
+  // dtypes or shapes do not fit, or a schedule does not give a valid rate; then no variable has changed.
   void apply(std::span<const Tensor> gradients, std::source_location where = std::source_location::current());
   void apply(std::initializer_list<Tensor> gradients, std::source_location where = std::source_location::current());
-  // The same with gradients of which some are rows. An index that is not in the variable throws InvalidArgument too,
-  // when the variables before that one have changed; indices that a tape gave are in it. (Where rows are made whole,
-  // the row of a negative index counts for nothing, as in unsorted_segment_sum.)
+  // The same with gradients of which some are sparse. A row index outside the variable also throws InvalidArgument,
+  // when the variables before that one have already changed; indices from a tape are always inside. (Where sparse
+  // gradients are made dense, a row with a negative index is ignored, as in unsorted_segment_sum.)
   void apply(std::span<const Gradient> gradients, std::source_location where = std::source_location::current());
 
-  // TensorFlow 1's two halves of `minimize`, between which gradients may be changed:
+  // TensorFlow 1's two halves of `minimize`; gradients may be changed in between:
   //
   //   auto gradients = opt.compute_gradients(loss);
   //   for (auto& [g, v] : gradients) g = clip_by_norm(g, 5);
   //   Operation train = opt.apply_gradients(gradients, {.global_step = step});
   //
-  // Inside a GraphScope `loss` is one of its tensors; elsewhere it is a function that is called under a tape. Of a
-  // table of which rows are looked up the gradient is rows. Throws InvalidArgument if there are no variables, or
-  // grad_loss is not like the loss.
+  // Inside a GraphScope `loss` is a tensor of the graph; elsewhere it is a function that is called under a tape. The
+  // gradient of a table whose rows are looked up is sparse. Throws InvalidArgument if there are no variables, or
+  // grad_loss does not have the loss's shape and dtype.
   std::vector<GradientAndVariable> compute_gradients(const Tensor& loss, const ComputeGradientsOptions& options = {},
                                                      std::source_location where = std::source_location::current());
   std::vector<GradientAndVariable> compute_gradients(const Callable<Tensor()>& loss,
                                                      const ComputeGradientsOptions& options = {},
                                                      std::source_location where = std::source_location::current());
-  // One step. Inside a GraphScope: adds its nodes, and returns the node that runs them all, which is in the collection
-  // "train_op" then. Throws as `apply`, and
-  // InvalidArgument where a variable occurs twice or is not the optimizer's, and where none has a gradient.
+  // One step. Inside a GraphScope: adds its nodes, and returns the node that runs them all, which is then in the
+  // collection "train_op". Throws as `apply`, and InvalidArgument if a variable occurs twice or is not the optimizer's,
+  // and if none has a gradient.
   Operation apply_gradients(std::span<const GradientAndVariable> gradients, const ApplyGradientsOptions& options = {},
                             std::source_location where = std::source_location::current());
 
@@ -145,13 +146,13 @@ class PANTO_EXPORT Optimizer {
                      std::source_location where = std::source_location::current());
   Operation minimize(const Tensor& loss, const MinimizeOptions& options,
                      std::source_location where = std::source_location::current());
-  // Anywhere: one step by the gradient of what the function gives.
+  // Anywhere: one step by the gradient of the function's result.
   Operation minimize(const Callable<Tensor()>& loss, const MinimizeOptions& options = {},
                      std::source_location where = std::source_location::current());
 
  protected:
-  // A number that a step uses for all variables, in the dtype of each. Cast once for each dtype. A default-constructed
-  // one throws FailedPrecondition.
+  // A number that a step uses for all variables, cast to each dtype once. A default-constructed Scalar throws
+  // FailedPrecondition.
   class PANTO_EXPORT Scalar {
    public:
     Scalar() = default;
@@ -163,49 +164,50 @@ class PANTO_EXPORT Optimizer {
     std::vector<std::shared_ptr<const Tensor>> values_;  // references to them stay valid
   };
 
-  // ---- What an optimizer overrides ----------------------------------------------------------------------------------
+  // ---- Functions to override
+  // ------------------------------------------------------------------------------------------
 
-  // Makes what is kept for these variables, by add_slot, and for all, by add_shared and count_steps. Called again with
-  // further ones where `build` finds such.
+  // Makes the slots of these variables by add_slot, and shared variables by add_shared and count_steps. Called again if
+  // `build` gets further variables.
   virtual void create_slots(const std::vector<Variable>& variables);
-  // Before the variables change in a step: reads what all share.
+  // Called in a step before the variables change: reads the shared variables.
   virtual void prepare() {}
-  // Changes the variable by its gradient, which fits it.
+  // Changes the variable by its gradient, whose shape and dtype were checked.
   virtual void apply_dense(const Tensor& gradient, const Variable& variable) = 0;
-  // The same where the gradient is rows, each of which occurs once. Unless overridden, it is made whole.
+  // The same for a sparse gradient whose rows are unique. By default it is made dense.
   virtual void apply_sparse(const Gradient& rows, const Variable& variable);
-  // The same where a row may occur several times. Unless overridden, these are added up first.
+  // The same for a sparse gradient in which rows may repeat. By default these are added up first.
   virtual void apply_sparse_duplicates(const Gradient& rows, const Variable& variable);
-  // When all variables have changed.
+  // Called in a step when all variables have changed.
   virtual void finish() {}
-  // False: `learning_rate` and `set_learning_rate` throw FailedPrecondition, since what changes variables has rates of
-  // its own.
+  // False: `learning_rate` and `set_learning_rate` throw FailedPrecondition, because the optimizer has several rates.
   virtual bool has_rate() const { return true; }
 
-  // ---- What it may use ----------------------------------------------------------------------------------------------
+  // ---- Functions to use in these
+  // --------------------------------------------------------------------------------------
 
-  // Makes the slots of variables that have none yet. A constructor calls it at its end, so that steps can be traced and
-  // slots are there to be loaded; the first step does otherwise.
+  // Makes the slots of variables that have none yet. Call it at the end of the constructor, so that steps can be traced
+  // and slots can be loaded; otherwise the first step does it.
   void build();
-  // The variables that a constructor was given. Throws InvalidArgument if there are none.
+  // Returns a constructor's variables. Throws InvalidArgument if there are none.
   static std::vector<Variable> given(std::vector<Variable> variables);
-  // In create_slots: makes a variable like this one, full of `value`, or with `initial`.
+  // In create_slots: makes a slot of the variable's shape and dtype, filled with `value`, or with `initial`.
   void add_slot(const Variable& variable, std::string_view name, double value = 0);
   void add_slot(const Variable& variable, std::string_view name, const Tensor& initial);
-  // In create_slots: a scalar, float64 if one of the optimizer's variables is, else float32. The same one for the same
-  // name.
+  // In create_slots: a shared scalar, float64 if one of the optimizer's variables is, else float32. Calls with one name
+  // return one variable.
   Variable add_shared(std::string_view name, double value);
-  // In create_slots: `step` will be needed.
+  // In create_slots: declares that `step` will be used.
   void count_steps();
 
-  // In a step: its rate, in the dtype of the variable; its number, from 0, an int64 scalar. Throw FailedPrecondition
-  // outside of one.
+  // In a step: its rate, in the variable's dtype; its number, from 0, as an int64 scalar. Throw FailedPrecondition
+  // outside of a step.
   const Tensor& rate(const Variable& variable);
   const Tensor& step() const;
-  // A step's numbers for FusedRule: its rate and then `others`, scalars of float64.
+  // A step's numbers for FusedRule: its rate, then `others`, scalars of float64.
   Scalar numbers(std::initializer_list<Tensor> others) const;
-  // Whether weight decay is to change it (exclude_from_weight_decay): for optimizers that have a decay of their own.
-  // Throws InvalidArgument for a variable that is not the optimizer's.
+  // Whether weight decay applies to the variable (exclude_from_weight_decay): for optimizers with their own decay.
+  // Throws InvalidArgument for a variable that the optimizer does not have.
   bool decays(const Variable& variable) const;
 
  private:
@@ -214,9 +216,9 @@ class PANTO_EXPORT Optimizer {
   struct Slot {
     std::string name;
     Variable variable;
-    double initial = 0;  // of what all share
+    double initial = 0;  // of a shared variable
   };
-  // What holds for one step.
+  // Values of the current step.
   struct Now {
     Scalar rate;
     Tensor step;
@@ -238,17 +240,17 @@ class PANTO_EXPORT Optimizer {
   std::vector<Variable> variables_;
   Schedule schedule_;
   double weight_decay_;
-  std::vector<std::pair<int64_t, size_t>> numbers_;  // of variables, by the ids of their handles, which ascend
-  std::vector<int> decays_;                          // by variable: 1 or 0
-  std::vector<std::vector<Slot>> slots_;             // by variable; of those that are built
+  std::vector<std::pair<int64_t, size_t>> numbers_;  // indices of variables, by the ids of their handles, ascending
+  std::vector<int> decays_;                          // per variable: 1 or 0
+  std::vector<std::vector<Slot>> slots_;             // per variable that is built
   std::vector<Slot> shared_;
-  Variable rate_;                          // undefined where a schedule says it, or it is a constant of a graph
-  Variable step_;                          // the number of the next step, where steps are counted
-  bool of_graph_;                          // made without variables
-  const void* graph_ = nullptr;            // whose variables these then are; null: none yet, or no graph's
-  bool rate_is_used_ = false;              // a step is in a graph that has the rate as a constant
-  Callable<void(Optimizer&)> when_built_;  // gives slots that were made what a checkpoint has for them
-  size_t current_ = 0;                     // the variable that is being changed
+  Variable rate_;                          // undefined if a schedule sets the rate, or it is a constant of a graph
+  Variable step_;                          // the number of the next step, if steps are counted
+  bool of_graph_;                          // constructed without variables
+  const void* graph_ = nullptr;            // the graph of these variables; null: none yet, or not in a graph
+  bool rate_is_used_ = false;              // a graph has a step with the rate as a constant
+  Callable<void(Optimizer&)> when_built_;  // restores new slots from a checkpoint
+  size_t current_ = 0;                     // the index of the variable being changed
   Now* now_ = nullptr;
 };
 

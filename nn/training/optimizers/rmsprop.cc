@@ -78,7 +78,7 @@ void Ftrl::create_slots(const std::vector<Variable>& variables) {
   }
 }
 
-// The paper's beta is a part of it.
+// l2, including the term of the paper's beta.
 Tensor Ftrl::l2(const Variable& v) {
   if (beta_ == 0) return constant_initializer(l2_)(Shape(), v.dtype());
   return l2_ + 0.5 * beta_ / rate(v);

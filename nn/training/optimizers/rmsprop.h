@@ -1,7 +1,10 @@
 // RMSprop and Ftrl.
 //
-// Of a gradient that is rows these change those rows only, and their moments, as TensorFlow 1 does (Keras 3 makes rows
-// whole). Weight decay is of whole variables.
+//   RMSprop rmsprop(model.variables(), {.learning_rate = 1e-3});
+//   rmsprop.apply(tape.gradient(loss, rmsprop.variables()));
+//
+// A sparse gradient changes only its rows, of the variable and of the moments, as in TensorFlow 1 (Keras 3 makes sparse
+// gradients dense). Weight decay applies to whole variables.
 #pragma once
 
 #include <concepts>
@@ -21,7 +24,7 @@ struct RMSpropOptions {
   double rho = 0.9;  // in [0, 1)
   double momentum = 0;
   bool centered = false;  // divide by an estimate of the gradient's variance, not of its square
-  double epsilon = 1e-7;  // added to what the root is taken of, as in Keras
+  double epsilon = 1e-7;  // added before the root is taken, as in Keras
   double weight_decay = 0;
 };
 
@@ -32,7 +35,7 @@ class PANTO_EXPORT RMSprop final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit RMSprop(Variables variables, const RMSpropOptions& options = {})
       : RMSprop(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit RMSprop(const RMSpropOptions& options);
 
  private:
@@ -51,7 +54,7 @@ struct FtrlOptions {
   double l1 = 0;                      // Keras's l1_regularization_strength
   double l2 = 0;                      // l2_regularization_strength
   double l2_shrinkage = 0;            // l2_shrinkage_regularization_strength: of the gradient, not of the variable
-  double beta = 0;                    // as that of the paper
+  double beta = 0;                    // beta in the paper
   double weight_decay = 0;
 };
 
@@ -62,7 +65,7 @@ class PANTO_EXPORT Ftrl final : public Optimizer {
   explicit Ftrl(std::initializer_list<Variable> variables, const FtrlOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Ftrl(Variables variables, const FtrlOptions& options = {}) : Ftrl(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Ftrl(const FtrlOptions& options);
 
  private:

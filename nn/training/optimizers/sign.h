@@ -1,7 +1,10 @@
-// Optimizers that go by the signs of gradients and of their averages.
+// Optimizers that use the signs of gradients and of their averages.
 //
-// A gradient that is rows is made whole: averages decay where it is zero, too. Of AddSign and PowerSign it changes
-// those rows of the variable only; of Lion all, as Keras does.
+//   Lion lion(model.variables(), {.learning_rate = 1e-4});
+//   lion.apply(tape.gradient(loss, lion.variables()));
+//
+// Sparse gradients are made dense, since averages decay also where the gradient is zero. AddSign and PowerSign then
+// change only the gradient's rows of the variable; Lion changes all, as Keras does.
 #pragma once
 
 #include <concepts>
@@ -19,8 +22,8 @@ namespace panto {
 
 struct LionOptions {
   Schedule learning_rate = 0.001;
-  double beta1 = 0.9;   // in [0, 1): of the average and the gradient whose sign is taken
-  double beta2 = 0.99;  // in [0, 1): of the average that is kept
+  double beta1 = 0.9;   // in [0, 1): weight of the average in the sum whose sign is taken
+  double beta2 = 0.99;  // in [0, 1): decay of the average
   double weight_decay = 0;
 };
 
@@ -31,7 +34,7 @@ class PANTO_EXPORT Lion final : public Optimizer {
   explicit Lion(std::initializer_list<Variable> variables, const LionOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Lion(Variables variables, const LionOptions& options = {}) : Lion(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit Lion(const LionOptions& options);
 
  private:
@@ -47,8 +50,8 @@ class PANTO_EXPORT Lion final : public Optimizer {
 struct AddSignOptions {
   Schedule learning_rate = 0.1;
   double alpha = 1;
-  double beta = 0.9;        // in [0, 1): of the average
-  Schedule sign_decay = 1;  // what signs count for at a step: polynomial_decay(1, steps, {.end = 0})
+  double beta = 0.9;        // in [0, 1): decay of the average
+  Schedule sign_decay = 1;  // factor of the signs by step: polynomial_decay(1, steps, {.end = 0})
 };
 
 // AddSign (Bello et al. 2017), as TensorFlow 1's contrib.opt: m = beta * m + (1 - beta) * dv;
@@ -59,7 +62,7 @@ class PANTO_EXPORT AddSign final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit AddSign(Variables variables, const AddSignOptions& options = {})
       : AddSign(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit AddSign(const AddSignOptions& options);
 
  private:
@@ -75,7 +78,7 @@ class PANTO_EXPORT AddSign final : public Optimizer {
 struct PowerSignOptions {
   Schedule learning_rate = 0.1;
   double base = 2.718281828459045;  // above 0
-  double beta = 0.9;                // in [0, 1): of the average
+  double beta = 0.9;                // in [0, 1): decay of the average
   Schedule sign_decay = 1;
 };
 
@@ -87,7 +90,7 @@ class PANTO_EXPORT PowerSign final : public Optimizer {
   template <std::same_as<std::vector<Variable>> Variables>
   explicit PowerSign(Variables variables, const PowerSignOptions& options = {})
       : PowerSign(options, given(std::move(variables))) {}
-  // Of the variables of the graph.
+  // For the variables of the graph.
   explicit PowerSign(const PowerSignOptions& options);
 
  private:

@@ -16,7 +16,7 @@ constexpr double kLeft = 70, kTop = 30, kPlotWidth = 560, kPlotHeight = 320, kMi
 constexpr std::array<uint32_t, kMaxCurves> kColours = {0x1f77b4, 0xd62728, 0x2ca02c, 0xff7f0e,
                                                        0x9467bd, 0x8c564b, 0x17becf, 0x7f7f7f};
 constexpr uint32_t kGrid = 0xdddddd, kNote = 0x777777;
-constexpr size_t kMostPoints = 4000;  // of a curve; of more, the lowest and highest of each group
+constexpr size_t kMostPoints = 4000;  // per curve; longer curves keep the lowest and highest of each group
 
 std::vector<std::vector<Point>> points_of(const Curve& curve, const Scale& scale) {
   std::vector<std::vector<Point>> parts;
@@ -103,7 +103,7 @@ std::string svg_of(const Drawing& drawing) {
     std::string path;
     for (const std::vector<Point>& part : line.parts) {
       path += fmt::format("{}M{:.1f} {:.1f}", path.empty() ? "" : " ", part[0].x, part[0].y);
-      path += "h0";  // a point that stands alone is a line too, with round ends
+      path += "h0";  // a single point becomes a line with round ends
       for (size_t i = 1; i < part.size(); ++i) path += fmt::format(" L{:.1f} {:.1f}", part[i].x, part[i].y);
     }
     svg += fmt::format(

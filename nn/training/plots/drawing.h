@@ -1,4 +1,4 @@
-// What a picture of curves is made of, lines and labels, and the two forms that it is written in. Internal.
+// The drawing of curves, as lines and labels, and its two file formats. Internal.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace panto::plots {
 
-// The picture's size; points are in these units, from the left and from above.
+// The picture's size; points are in these units, from the top left.
 inline constexpr int kWidth = 650, kHeight = 400;
 
 struct Point {
@@ -17,7 +17,7 @@ struct Point {
 };
 
 struct Line {
-  std::vector<std::vector<Point>> parts;  // each of one point and more
+  std::vector<std::vector<Point>> parts;  // each of at least one point
   uint32_t colour = 0;                    // 0xRRGGBB
   double width = 1;
 };
@@ -25,7 +25,7 @@ struct Line {
 enum class Anchor : uint8_t { kStart, kMiddle, kEnd };
 
 struct Label {
-  Point at;  // on the line on which letters stand
+  Point at;  // on the baseline of the text
   std::string text;
   Anchor anchor = Anchor::kStart;
   uint32_t colour = 0;

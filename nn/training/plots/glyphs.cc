@@ -45,7 +45,7 @@ constexpr Glyph kBox = {0x7f, 0x41, 0x41, 0x41, 0x7f};
 std::vector<const Glyph*> glyphs_of(std::string_view text) {
   std::vector<const Glyph*> glyphs;
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // goes on with a letter
+    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // a continuation byte of UTF-8
     const bool there = c >= ' ' && c <= '~';
     glyphs.push_back(there ? &kGlyphs[static_cast<size_t>(c - ' ')] : &kBox);
   }

@@ -11,7 +11,7 @@ namespace panto::plots {
 inline constexpr int kGlyphWidth = 5, kGlyphHeight = 7;
 using Glyph = std::array<uint8_t, kGlyphWidth>;  // columns; the lowest bit is the highest dot
 
-// Of UTF-8: a letter each, a box where the font has none.
+// The glyphs of UTF-8 text: one per character, a box if the font lacks it.
 std::vector<const Glyph*> glyphs_of(std::string_view text);
 
 }  // namespace panto::plots

@@ -1,4 +1,4 @@
-// A drawing in pixels, two to a unit: lines with soft edges, and letters of a small font.
+// Renders a drawing as pixels, two per unit: lines with soft edges, and letters of a small font.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,7 +11,7 @@
 namespace panto::plots {
 namespace {
 
-constexpr int kPixels = 2;  // to a unit
+constexpr int kPixels = 2;  // per unit
 constexpr int kColumns = kWidth * kPixels, kRows = kHeight * kPixels;
 
 class Canvas {
@@ -33,7 +33,7 @@ class Canvas {
 
   void draw(const Label& label) {
     const std::vector<const Glyph*> letters = glyphs_of(label.text);
-    constexpr int kDot = kPixels;  // a dot of the font is as large
+    constexpr int kDot = kPixels;  // the size of a dot of the font
     const int advance = (kGlyphWidth + 1) * kDot;
     const int width = static_cast<int>(letters.size()) * advance - kDot;
     const Point at = scaled(label.at);
@@ -59,7 +59,7 @@ class Canvas {
  private:
   static Point scaled(Point p) { return {p.x * kPixels, p.y * kPixels}; }
 
-  // Pixels by their distances from the line between the points.
+  // Covers pixels by their distance from the line between the points.
   void cover(Point from, Point to, double half) {
     const double dx = to.x - from.x, dy = to.y - from.y, squared = dx * dx + dy * dy;
     const auto first = [&](double a, double b) { return static_cast<int>(std::floor(std::min(a, b) - half - 1)); };
@@ -85,7 +85,7 @@ class Canvas {
   }
 
   std::vector<unsigned char> bytes_;
-  std::vector<float> covered_;  // by the line that is drawn
+  std::vector<float> covered_;  // by the current line
 };
 
 }  // namespace
