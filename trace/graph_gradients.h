@@ -1,4 +1,9 @@
 // Adds nodes that compute gradients to a graph.
+//
+//   GraphScope in(graph);
+//   ...
+//   const GradSource sources[] = {w, b};
+//   const std::vector<Tensor> d = gradients(loss, sources);   // symbolic tensors, one per source
 #pragma once
 
 #include <span>

@@ -113,7 +113,7 @@ Operation initializer_of(std::string_view name, IsMeant is_meant) {
   return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
-// Of the open graph.
+// The variables of the open graph that `is_meant` accepts and whose names begin with `scope`.
 std::vector<Variable> made_variables(std::string_view scope, IsMeant is_meant) {
   Graph& graph = current_graph();
   std::vector<Variable> made;

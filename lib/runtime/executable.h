@@ -30,7 +30,7 @@ class CostModel;
 struct ExecutableFeed {
   NodeOutput output;
   OutputInfo info;
-  // Of a resource: the handle that every run will get, if known. Values read from the resource then have the type and
+  // For a resource: the handle that every run will get, if known. Values read from the resource then have the type and
   // shape that the handle declares.
   Tensor handle = {};
   // The device that holds the value in every run; null: not known, usually host memory.

@@ -26,7 +26,7 @@ std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* cos
 // The mutable state of a run in lanes, reused by later runs.
 class LanesRun {
  public:
-  // Both outlive it.
+  // Both arguments must outlive the object.
   LanesRun(const Plan& plan, const std::vector<std::vector<size_t>>& lanes)
       : plan_(plan), lanes_(lanes), signals_(plan.edges.size()), faults_(lanes.size()) {}
 

@@ -1,4 +1,8 @@
 // GraphCosts: an estimate of what one run of a graph computes, moves and keeps in memory. Shown by `panto optimize`.
+//
+//   const GraphCosts costs = graph_costs(graph);
+//   std::cout << costs.operations.value_or(0) << " operations";
+// ";
 #pragma once
 
 #include <cstdint>

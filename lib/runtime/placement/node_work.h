@@ -11,9 +11,9 @@ struct NodeWork {
   double bytes = 0;    // read and written
   bool known = false;  // all shapes are known; an unknown dimension counts as 1
 };
-// Of the node itself, without the functions that it calls.
+// The work of the node itself, without functions that it calls.
 NodeWork work_of(const Graph& graph, const Node& node);
-// Of an eager call whose outputs are set.
+// The work of an eager call whose outputs are set.
 NodeWork work_of(const Call& call);
 
 }  // namespace panto

@@ -63,7 +63,7 @@ class CapturedSteps {
   bool refused_ = false;
   int64_t captures_ = 0;
   int64_t launches_ = 0;
-  // Of inputs, then outputs: their address at the last run, and their staged copy, if any.
+  // By input, then by output: the address at the last run, and the staged copy, if any.
   std::vector<const void*> places_;
   std::vector<Tensor> staged_;
   struct Place {
