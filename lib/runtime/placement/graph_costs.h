@@ -2,7 +2,6 @@
 //
 //   const GraphCosts costs = graph_costs(graph);
 //   std::cout << costs.operations.value_or(0) << " operations";
-// ";
 #pragma once
 
 #include <cstdint>
