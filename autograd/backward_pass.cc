@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// Whether rows may flow through this call: the gradient of its input is that of its output, as it is.
+// Whether rows may flow through this call: its input's gradient equals its output's gradient.
 bool passes_rows(const Entry& e) {
   return e.op != nullptr && e.num_inputs == 1 && e.num_outputs == 1 &&
          (e.op->has(Trait::kIdentity) || e.op->is(OpKind::kReadVariable));
@@ -19,7 +19,7 @@ bool passes_rows(const Entry& e) {
 void accumulate(Tensor& sum, Tensor&& more) {
   if (sum.defined()) {
     sum = add_tangents(std::move(sum), std::move(more));
-  } else {  // mostly; add_tangents would do the same after a call that takes both by value
+  } else {  // the usual case, without the call of add_tangents, which would do the same
     sum = std::move(more);
   }
 }
@@ -45,7 +45,7 @@ void BackwardPass::run(const Options& options) {
   }
 }
 
-// Slots that lead back to a source. Recorded calls are in order, so that one pass does.
+// Slots that depend on a source. Recorded calls are in order, so one pass suffices.
 BackwardPass::Flags BackwardPass::mark_useful() const {
   Flags useful = is_source_;
   for (const Entry* e : recorded()) {
@@ -61,8 +61,8 @@ BackwardPass::Flags BackwardPass::mark_useful() const {
   return useful;
 }
 
-// Slots whose gradients may be rows: sources, and what is passed on from them. Not what other ops made of a source,
-// since their gradient functions take whole tensors.
+// Slots whose gradients may be rows: sources, and values passed on from them. Not values that other ops computed from a
+// source, as their gradient functions take whole tensors.
 BackwardPass::Flags BackwardPass::mark_rows() const {
   Flags takes = is_source_;
   for (const Entry* e : recorded()) {
@@ -79,7 +79,7 @@ BackwardPass::Flags BackwardPass::mark_rows() const {
   return takes;
 }
 
-// Rows that came for the output of a call that passes them.
+// Passes the rows of a call's output on to its input, if passes_rows(e).
 void BackwardPass::pass_rows(const Entry& e) {
   if (!passes_rows(e) || e.slots[0] == kNoSlot || e.slots[1] == kNoSlot) return;
   std::vector<IndexedSlices>& from = rows_[static_cast<size_t>(e.slots[1])];
@@ -99,7 +99,7 @@ void BackwardPass::back(const Entry& e) {
     Tensor& g = grads_[static_cast<size_t>(slot)];
     if (!g.defined()) continue;
     reached = true;
-    // The last use of an inner value's gradient, unless somebody asked for it.
+    // This is the last use of an inner value's gradient, unless it was asked for.
     dys_[k] = is_source_[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
   }
   if (!reached) return;
@@ -121,7 +121,8 @@ void BackwardPass::back(const Entry& e) {
   }
 }
 
-// What there is of a gradient that is not there as a whole: of each output with respect to each input.
+// If the op's gradient function fails as a whole, computes what is possible: the gradient of each output with respect
+// to each input.
 void BackwardPass::differentiate_by_parts(const Entry& e) {
   const auto dys = dys_;
   const auto needed = needed_;

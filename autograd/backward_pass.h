@@ -1,4 +1,4 @@
-// One walk back through the calls that a tape recorded: gradients of what was asked for, by slot. Internal.
+// One backward pass over the calls that a tape recorded; gradients are indexed by slot. Internal.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace panto {
 class BackwardPass {
  public:
   struct Options {
-    bool sparse = false;  // gradients by rows where that can be
-    bool forget = false;  // an entry's values are not needed again after it
+    bool sparse = false;  // gradients as rows where possible
+    bool forget = false;  // free an entry's values after its gradient is computed
   };
 
-  // `entries` in the order of their calls; they outlive this. A persistent tape may add to them while this runs: what
-  // the gradients call is not gone back through. `stopped` as in detail::graph_gradients.
+  // `entries` are in call order and must outlive the object. A persistent tape may add entries while this runs, as it
+  // records the gradient ops; the pass ignores these. `stopped` as in detail::graph_gradients.
   BackwardPass(const std::vector<Entry*>& entries, size_t num_slots, bool* stopped);
 
-  // First what is there and what is wanted, then run(), once, then the answers.
+  // Call add and ask_for first, then run() once, then gradient and rows.
   void add(int32_t slot, Tensor gradient);
   void ask_for(int32_t slot) { is_source_[static_cast<size_t>(slot)] = 1; }
   void run(const Options& options);
   const Tensor& gradient(int32_t slot) const { return grads_[static_cast<size_t>(slot)]; }
-  // To be added to it; only of a run with `sparse`.
+  // Further parts of the gradient, to be added to it; only after a run with `sparse`.
   std::vector<IndexedSlices>& rows(int32_t slot) { return rows_[static_cast<size_t>(slot)]; }
 
  private:
-  // By slot. Few lie within the object, as below: a small gradient allocates nothing.
+  // By slot. Inline storage, as below, so that a small gradient allocates nothing.
   using Flags = SmallVector<uint8_t, 32>;
 
   Flags mark_useful() const;
@@ -48,11 +48,11 @@ class BackwardPass {
   size_t num_entries_;
   bool* stopped_;
   SmallVector<Tensor, 8> grads_;
-  Flags is_source_;                               // somebody asked for its gradient
-  Flags useful_;                                  // leads back to a source
-  Flags takes_slices_;                            // empty unless rows are asked for
+  Flags is_source_;                               // its gradient was asked for
+  Flags useful_;                                  // depends on a source
+  Flags takes_slices_;                            // empty unless Options::sparse
   std::vector<std::vector<IndexedSlices>> rows_;  // to be added to grads_
-  // What `back` needs for one entry, here so that the memory is taken once.
+  // Scratch memory of `back`, kept to be allocated once.
   SmallVector<Tensor, 4> dys_;
   SmallVector<uint8_t, 8> needed_;
 };

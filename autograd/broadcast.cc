@@ -12,7 +12,7 @@ Tensor sum_to(Tensor gradient, const PartialShape& shape, const Tensor& input) {
   const PartialShape& from = gradient.partial_shape();
   if (shape.fully_known() && from.known_rank()) {
     if (from == shape) return gradient;
-    // Leading dimensions that the input did not have, then those where it had 1.
+    // Leading dimensions that the input does not have, and dimensions in which it has size 1.
     const int extra = from.rank() - shape.rank();
     std::vector<int64_t> axes;
     for (int k = 0; k < from.rank(); ++k) {

@@ -1,4 +1,4 @@
-// What a tape keeps: recorded calls, and which tensors it tracks. Internal to tapes and backward passes.
+// The data of a tape: recorded calls, and the tensors that it tracks. Internal to tapes and backward passes.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace panto {
 
 inline constexpr int32_t kNoSlot = -1;
 
-// Tensor id -> slot: a number below the count of tracked tensors. Ids made while the tape lives are dense (one thread,
-// blocks of ids): a vector by distance from the first. Of older tensors few are ever watched.
+// Maps a tensor id to its slot, a number below the count of tracked tensors. Ids made while the tape lives are dense
+// (threads take blocks of ids), so they index a vector. Few older tensors are ever watched.
 class SlotTable {
  public:
   SlotTable() : base_(next_tensor_id()) {}
@@ -40,14 +40,14 @@ class SlotTable {
 
   void set(int64_t id, int32_t slot) {
     const int64_t distance = id - base_;
-    // Another thread's block of ids may lie between two of ours; further away than this it is not worth a vector.
+    // Other threads' blocks of ids may lie between two of ours; beyond this gap, the vector would be too sparse.
     constexpr int64_t kLargestGap = 1 << 16;
     const auto size = static_cast<int64_t>(recent_.size());
     if (distance < 0 || distance > size + kLargestGap) {
       set_other(id, slot);
       return;
     }
-    // Nearly always the next one; reserved generously, for the gaps are where untracked tensors lie.
+    // Nearly always the next element. Reserve generously, as untracked tensors leave gaps.
     if (distance >= static_cast<int64_t>(recent_.capacity())) [[unlikely]]
       recent_.reserve(static_cast<size_t>(distance) * 2 + 128);
     while (static_cast<int64_t>(recent_.size()) < distance) recent_.push_back(kNoSlot);
@@ -67,7 +67,7 @@ class SlotTable {
     }
   }
 
-  static constexpr size_t kFew = 8;  // so many are found sooner by looking at each
+  static constexpr size_t kFew = 8;  // up to this many, a linear search is fastest
   int64_t base_;
   std::vector<int32_t> recent_;
   size_t num_few_ = 0;
@@ -75,7 +75,7 @@ class SlotTable {
   std::unordered_map<int64_t, int32_t> many_;
 };
 
-// Memory that is only freed all at once; what lies in it never moves.
+// Memory that is freed all at once. Objects in it never move.
 class Arena {
  public:
   // `bytes` a multiple of 8; aligned to 8.
@@ -91,8 +91,8 @@ class Arena {
 
  private:
   [[gnu::noinline]] void grow(size_t bytes) {
-    // The first is small enough for glibc to have one at hand (its tcache goes to 1032 bytes): a larger one costs a
-    // small gradient a tenth of its time.
+    // The first block fits glibc's tcache (up to 1032 bytes); a larger one would cost a small gradient a tenth of its
+    // time.
     constexpr size_t kFirst = 1024, kSecond = 16 * 1024, kLargest = 1 << 20;
     block_bytes_ = blocks_.empty() ? kFirst : std::clamp(block_bytes_ * 2, kSecond, kLargest);
     const size_t size = std::max(block_bytes_, bytes);
@@ -107,11 +107,11 @@ class Arena {
   size_t block_bytes_ = 0;
 };
 
-// One recorded call. What the pointers lead to lies behind it in the arena.
+// One recorded call. Its pointers refer to memory right after it in the arena.
 struct Entry {
   const Op* op;            // null: custom
   CustomBackward* custom;  // owned by the tape
-  Tensor* values;          // what was saved of the inputs, then of the outputs; undefined: not saved
+  Tensor* values;          // saved inputs, then outputs; undefined: not saved
   int32_t* slots;          // of the inputs, then of the outputs
   DType* types;            // of the inputs
   AttrSlot* attrs;         // by signature position
@@ -120,9 +120,9 @@ struct Entry {
   uint32_t num_outputs;
   uint32_t num_attrs;
   bool reduces = false;   // inputs broadcast: gradients must be summed to their shapes
-  bool symbolic = false;  // shapes have unknowns: every input is saved, for gradients to ask (it has no bytes)
+  bool symbolic = false;  // unknown shapes: every input is saved, to ask for its shape (it has no data)
 
-  // Inline, though it is called from two places: every recorded call makes one.
+  // Inlined at both places, as it runs for every recorded call.
   [[gnu::always_inline]] static Entry* make(Arena& arena, const Op* op, CustomBackward* custom, size_t num_inputs,
                                             size_t num_outputs, size_t num_attrs, bool with_shapes) {
     const size_t num_values = num_inputs + num_outputs;

@@ -52,7 +52,7 @@ Jacobian numeric_jacobian(const GradcheckFunction& fn, std::span<const Tensor> i
 }
 
 Jacobian tape_jacobian(const GradcheckFunction& fn, std::span<const Tensor> inputs, size_t which) {
-  // One of its own, should the same tensor be given for another input too.
+  // A separate tensor, in case the same tensor is passed for another input too.
   std::vector<Tensor> own(inputs.begin(), inputs.end());
   own[which] = identity(inputs[which]);
   GradientTape tape({.persistent = true, .unconnected_zero = true});
@@ -74,7 +74,7 @@ std::string text(const Jacobian& j) {
   return tensor(j.values, Shape{static_cast<int64_t>(j.rows), static_cast<int64_t>(j.columns)}).to_string();
 }
 
-// Infinities must agree; a NaN never does.
+// Equal infinities pass; a NaN never does.
 double excess(double analytic, double numeric, double relative) {
   if (analytic == numeric) return 0;
   const double e = std::fabs(analytic - numeric) - relative * std::fabs(numeric);
@@ -131,7 +131,7 @@ GradcheckResult gradcheck_second_order(const GradcheckFunction& fn, std::span<co
       GradientTape tape({.unconnected_zero = true});
       tape.watch(own[i]);
       const Tensor y = checked_output(fn, own);
-      // Fixed weights that differ from one another: a plain sum would hide what cancels.
+      // Fixed, different weights: in a plain sum, errors could cancel.
       std::vector<double> weights(static_cast<size_t>(y.numel()));
       for (size_t k = 0; k < weights.size(); ++k) weights[k] = std::cos(1.0 + static_cast<double>(k));
       return tape.gradient(y, own[i], tensor(weights, y.shape()));

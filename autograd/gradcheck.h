@@ -1,4 +1,4 @@
-// gradcheck: gradients against finite differences.
+// gradcheck: compares gradients with finite differences.
 //
 //   GradcheckResult r = gradcheck([](std::span<const Tensor> x) { return tanh(x[0]); }, {x});
 //   if (!r.ok) std::cerr << r.report;
@@ -28,12 +28,12 @@ struct GradcheckResult {
 
 using GradcheckFunction = Callable<Tensor(std::span<const Tensor>)>;
 
-// Compares the Jacobian that a tape gives with central differences, for every float64 input (others are held fixed).
-// `fn` gives one floating tensor and must be a function of its inputs only. Throws InvalidArgument where no input or
-// the output is not float64, and what `fn` throws.
+// Compares the Jacobian of a tape with central differences, for every float64 input (others are held fixed). `fn` must
+// return one float64 tensor that depends on its inputs only. Throws InvalidArgument if no input is float64 or the
+// output is not, and what `fn` throws.
 PANTO_EXPORT GradcheckResult gradcheck(const GradcheckFunction& fn, std::span<const Tensor> inputs,
                                        const GradcheckOptions& options = {});
-// The same for the gradients themselves: the gradient of sum(fn * weights), with fixed weights, is checked.
+// Checks second derivatives: applies gradcheck to the gradient of sum(fn * weights), with fixed weights.
 PANTO_EXPORT GradcheckResult gradcheck_second_order(const GradcheckFunction& fn, std::span<const Tensor> inputs,
                                                     const GradcheckOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Gradients that came as rows, of a tape that was asked for them. Internal.
+// Helpers for gradients as rows (GradientTape::sparse_gradient). Internal.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace panto {
 
-// Adds them to `gradient`, which is whole or none: it stays whole, or becomes the rows of all parts, one after the
-// other.
+// Adds `parts` to `gradient`. If it is a whole tensor, it stays one; if it is undefined, it becomes the concatenated
+// rows of all parts.
 void add_rows(Gradient& gradient, std::span<const IndexedSlices> parts);
 
 }  // namespace panto

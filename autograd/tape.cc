@@ -91,7 +91,7 @@ class GradientTape::Impl final : public Recorder {
     connect(e, outputs, [&](size_t k) { return custom.depends(k, tracks); });
   }
 
-  // With `sparse`, by rows where that can be. `stopped` as in detail::graph_gradients.
+  // `sparse`: as rows where possible. `stopped` as in detail::graph_gradients.
   std::vector<Gradient> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
                                   std::span<const Tensor> seeds, bool sparse, bool* stopped = nullptr) {
     check_thread();
@@ -103,7 +103,7 @@ class GradientTape::Impl final : public Recorder {
       used_ = true;
       remove_recorder(this);
     }
-    // Also when a gradient fails: what a used tape keeps is of no use to anybody.
+    // Release even if a gradient fails: a used tape is of no further use.
     struct Release {
       Impl* tape;
       ~Release() {
@@ -118,7 +118,7 @@ class GradientTape::Impl final : public Recorder {
       if (source_slots.back() != kNoSlot) back.ask_for(source_slots.back());
     }
     seed_targets(targets, seeds, back);
-    // What a tape that is used once kept is freed as soon as nobody needs it any more.
+    // A tape that is used once frees its values as early as possible.
     back.run({.sparse = sparse, .forget = !options_.persistent});
     std::vector<Gradient> result;
     for (size_t i = 0; i < sources.size(); ++i) {
@@ -149,7 +149,7 @@ class GradientTape::Impl final : public Recorder {
     return num_slots_++;
   }
 
-  // Nothing in it is symbolic: functions that it calls are called at once.
+  // Whether the call runs now: no input is symbolic, and no symbolic recorder is active.
   static bool runs_now(const Call& call) {
     return symbolic_recorder() == nullptr &&
            std::ranges::none_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });
@@ -183,7 +183,7 @@ class GradientTape::Impl final : public Recorder {
     return false;
   }
 
-  // Leaves the slots of `count` inputs in found_. True if one of them is tracked.
+  // Writes the slots of `count` inputs to found_. Returns whether one of them is tracked.
   template <class IdOf>
   bool find_slots(size_t count, const IdOf& id_of) {
     found_.resize(count);
@@ -195,7 +195,7 @@ class GradientTape::Impl final : public Recorder {
     return tracked;
   }
 
-  // Enters the inputs' slots, as found, and gives slots to the outputs that depend on them.
+  // Stores found_ as the inputs' slots, and assigns slots to the outputs that depend on tracked inputs.
   template <class Depends>
   void connect(Entry& e, std::span<const Tensor> outputs, const Depends& depends) {
     std::ranges::copy(found_, e.slots);
@@ -205,7 +205,7 @@ class GradientTape::Impl final : public Recorder {
     }
   }
 
-  // Plain attributes are copied as they are; what others borrow is kept by the tape.
+  // Copies attributes. Plain ones are copied as they are; for others the tape owns a copy of the borrowed data.
   void keep_attrs(const Op& op, std::span<const AttrSlot> attrs, AttrSlot* kept) {
     const auto& defs = op.signature().attrs;
     for (size_t i = 0; i < attrs.size(); ++i) {
@@ -292,7 +292,7 @@ class GradientTape::Impl final : public Recorder {
   bool used_ = false;
   int32_t num_slots_ = 0;
   SlotTable table_;
-  SmallVector<int32_t, 8> found_;  // of the call that is recorded; here, so that its memory is taken once
+  SmallVector<int32_t, 8> found_;  // of the call being recorded; a member, to be allocated once
   Arena arena_;
   std::vector<Entry*> entries_;
   std::vector<std::shared_ptr<CustomBackward>> customs_;

@@ -53,7 +53,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
     moved.emplace(cut, to);
     inputs.push_back(to);
   }
-  // A node is copied if an output of it that is no cut is needed.
+  // Copy a node if one of its outputs that is not a cut is needed.
   std::vector<uint8_t> needed(static_cast<size_t>(graph.id_limit()), 0);
   std::vector<int> stack;
   auto want = [&](NodeOutput o) {
@@ -132,7 +132,7 @@ void ConcreteFunction::run_with_captures(Arguments args, const std::string& pass
 }
 
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
-  // Mostly nobody listens, which one look tells; a recorder that was ended elsewhere is seen below.
+  // The usual case without recorders takes one check; recorders that were ended on other threads are handled below.
   if (const ThreadState& state = thread_state(); state.recorders.empty() && state.transforms.empty()) [[likely]]
     return run(args, passes, outputs);
   if (is_transformed(args)) [[unlikely]] {
@@ -150,16 +150,16 @@ void ConcreteFunction::call(Arguments args, const std::string& passes, std::span
 
 // ---- Under a tape -----------------------------------------------------------------------------------------------
 
-// What a tape keeps of one call.
+// A tape's record of one call.
 class ConcreteFunction::FunctionBackward final : public CustomBackward {
  public:
-  // What a gradient of an output is like: its type and shape; of a list also its elements.
+  // Type and shape of an output's gradient; for a list, the list itself.
   struct Like {
     DType dtype;
     Shape shape;
     Tensor list;
   };
-  // `kept` as in Gradient; `outputs`: what is like the gradients of the recorded ones.
+  // `kept` as in Gradient; `outputs`: by recorded output.
   FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept, std::vector<Like> outputs,
                    std::string passes)
       : gradient_(std::move(gradient)),
@@ -213,18 +213,18 @@ class ConcreteFunction::FunctionBackward final : public CustomBackward {
 
 namespace {
 
-// Where each output stands in a list, the first time.
+// The first position of each output in a list.
 class Positions {
  public:
   explicit Positions(std::span<const NodeOutput> list) {
     for (size_t i = 0; i < list.size(); ++i) positions_.try_emplace(list[i], static_cast<int>(i));
   }
-  // -1: nowhere.
+  // Returns -1 if it is not in the list.
   int find(NodeOutput output) const {
     const auto it = positions_.find(output);
     return it == positions_.end() ? -1 : it->second;
   }
-  // Appends it to the list unless it is there; false if it is.
+  // Appends the output to the list unless it is there already; returns whether it did.
   bool add(NodeOutput output, std::vector<NodeOutput>& list) {
     const bool added = positions_.try_emplace(output, static_cast<int>(list.size())).second;
     if (added) list.push_back(output);
@@ -248,9 +248,9 @@ std::vector<NodeOutput> ConcreteFunction::arguments_and_captures() const {
   return inputs;
 }
 
-// Of the outputs that are `seeded`, with respect to the inputs that are `needed`; where those are empty, all. `graph`:
-// the function's, in which composites are expanded that gradients go through.
-// `stopped`: not null for possible_gradients.
+// Makes the gradients of the `seeded` outputs with respect to the `needed` inputs; an empty list means all. `graph`:
+// the function's graph, with composites expanded where gradients need that.
+// `stopped`: if not null, possible_gradients is used.
 ConcreteFunction::Backward ConcreteFunction::make_backward(const Graph& graph, std::span<const NodeOutput> outputs,
                                                            std::span<const uint8_t> seeded,
                                                            std::span<const uint8_t> needed, bool* stopped) const {
@@ -309,7 +309,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
     const std::lock_guard lock(mutex_);
     if (kept != nullptr) return kept;
   }
-  // Without the lock: gradients of the functions that it calls are made meanwhile, and one may call itself.
+  // Not under the lock, as this makes gradients of the functions that it calls, and one may call itself.
   thread_local std::vector<const ConcreteFunction*> being_made;
   if (std::ranges::find(being_made, this) != being_made.end()) {
     fail(Code::kUnimplemented, "gradient: expected a function that does not call itself, got one that does");
@@ -322,8 +322,8 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   Positions input_at(inputs), output_at(forward.outputs);
   bool stopped = false;
   Backward b = make_backward(forward.graph, forward.outputs, {}, {}, &stopped);
-  // A second order flows through the inner values that the first one reads: they become outputs with seeds of their
-  // own. Their gradients may read more of them.
+  // Second-order gradients flow through the inner values that the first-order gradient reads, so these become outputs
+  // with seeds of their own. Their gradients may read further inner values, so repeat.
   auto made = std::make_shared<Gradient>();
   while (higher_orders) {
     bool more = false;
@@ -379,8 +379,8 @@ std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradie
                    : forward->make_backward(parts.graph, outputs, seeded, needed, nullptr);
   const Positions kept_at(kept_outputs);
   if (std::ranges::any_of(b.cuts, [&](NodeOutput c) { return kept_at.find(c) < 0; })) {
-    // An op's gradient reads something else when less of it is asked for. What all of it reads is kept: the rest of it
-    // is computed from zeros, and left out.
+    // An op's gradient may read other values if fewer gradients are asked for. Only what the full gradient reads is
+    // kept, so compute the full gradient, with zeros as missing seeds, and drop the unneeded results.
     bool stopped = false;
     b = forward->make_backward(parts.graph, outputs, {}, {}, &stopped);
     for (size_t i = 0; i < needed.size(); ++i) {
@@ -410,14 +410,14 @@ std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradie
 }
 
 void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
-  // Whoever else listens hears of the gradient when it is computed, and may differentiate that.
+  // Other recorders record the gradient when it is computed, and may differentiate it.
   const auto listening = recorders();
   const bool higher_orders =
       listening.size() > 1 || std::ranges::any_of(listening, [](Recorder* r) { return r->hears_own_gradients(); });
-  // What a conditional or a loop keeps is more for each order: tapes hear the ops inside, as they do of eager ones.
+  // Conditionals and loops would have to keep more for each order; let the tapes record the single ops instead.
   if (higher_orders && calls_functions_) return inline_call(args, outputs);
   const std::shared_ptr<Gradient> grad = gradient(higher_orders);
-  SmallVector<Tensor, 8> made(grad->forward->num_outputs());  // the outputs, and what backward needs
+  SmallVector<Tensor, 8> made(grad->forward->num_outputs());  // the outputs, and values that backward needs
   {
     const RecorderPause quiet;
     grad->forward->run(args, passes, made);

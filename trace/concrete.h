@@ -1,4 +1,5 @@
-// One traced signature: a graph with inputs, captures, outputs and effects, and the ways to call it. Internal.
+// ConcreteFunction: one traced signature of a function: a graph with inputs, captures, outputs and effects, and the
+// ways to call it. Internal.
 #pragma once
 
 #include <map>
@@ -27,29 +28,29 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
     std::vector<NodeOutput> outputs;
     std::vector<int> effects;  // nodes that every run must reach
     std::vector<std::string> baked;
-    std::string variant;                 // of arguments' lengths and keys: detail::CallStructure
-    std::shared_ptr<const void> result;  // the structure of what the function gave
-    std::shared_ptr<NodeStates> states;  // what nodes keep between runs, however they are compiled
+    std::string variant;                 // lengths and keys of arguments: detail::CallStructure
+    std::shared_ptr<const void> result;  // the structure of the function's result
+    std::shared_ptr<NodeStates> states;  // node states, shared by all plans
   };
   explicit ConcreteFunction(Parts parts);
 
   const Parts& parts() const { return parts_; }
   using Arguments = std::span<const Tensor* const>;
   size_t num_outputs() const { return parts_.outputs.size(); }
-  // Runs, records, or becomes part of an outer trace, as the recorders on this thread's stack ask. `passes` as in
-  // Function::set_optimizer; `outputs`: num_outputs() undefined handles, to be set. Throws InvalidArgument for
+  // Runs the function, records it, or makes it part of an outer trace, as this thread's recorders require. `passes` as
+  // in Function::set_optimizer; `outputs`: num_outputs() undefined tensors, to be set. Throws InvalidArgument for
   // arguments that do not fit the specs.
   void call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
-  // The calls of the ops that it is made of, after a check of what is not known yet of the arguments' shapes: the ops
-  // were chosen for those that the specs say.
+  // Calls the ops that the function consists of. First checks at run time that argument shapes match the specs where
+  // that is not known yet, as the ops were chosen for the shapes of the specs.
   void inline_checked(Arguments args, std::span<Tensor> outputs) const;
-  // Without the check.
+  // The same without the check.
   void inline_call(Arguments args, std::span<Tensor> outputs) const;
   struct Gradient;  // trace/concrete_gradient.h
-  // Made once. `higher_orders`: tapes may hear of the gradient.
+  // Returns the gradient, which is made once. `higher_orders`: whether tapes may record and differentiate the gradient.
   std::shared_ptr<Gradient> gradient(bool higher_orders);
-  // The graph with captures replaced by their values, without what the outputs do not need; it says which its inputs
-  // and outputs are.
+  // Returns the graph with captures replaced by their values, without nodes that the outputs do not need. The graph
+  // records its inputs and outputs.
   Graph frozen() const;
 
  private:
@@ -64,38 +65,38 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Backward make_backward(const Graph& graph, std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
                          std::span<const uint8_t> needed, bool* stopped) const;
 
-  // What a call's ops are replayed from.
+  // The graph from which a call's ops are replayed.
   struct Inlined {
     Graph graph;
-    std::vector<int> nodes;  // what a call runs, inputs first
+    std::vector<int> nodes;  // nodes that a call runs, in order
   };
-  // `orders`: how often conditionals and loops on a way from inputs to outputs can be differentiated as they are,
-  // beyond what gradients in the graph read of them.
+  // `orders`: how many times conditionals and loops on paths from inputs to outputs are prepared for differentiation
+  // (make_ready_for_gradients).
   const Inlined& inlined(int orders) const;
 
   Parts parts_;
   const std::vector<NodeOutput> all_inputs_;  // arguments_and_captures()
   FunctionPlans plans_;
-  bool draws_numbers_ = false;    // a node of it is random
-  bool calls_functions_ = false;  // a node of it is a conditional, a loop or a call
+  bool draws_numbers_ = false;    // a node is random
+  bool calls_functions_ = false;  // a node is a conditional, a loop or a call
   mutable std::mutex inlined_mutex_;
   mutable std::map<int, Inlined> inlined_;  // by `orders`
   std::mutex mutex_;
-  std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
+  std::shared_ptr<Gradient> gradients_[2];  // [0]: first order only; [1]: for higher orders
 };
 
 using ConcretePtr = std::shared_ptr<ConcreteFunction>;
 
-// A Function of one signature.
+// Wraps one signature as a Function.
 Function function_of(ConcretePtr only);
 
-// What nodes of a new function keep between runs.
+// Node states for a new function.
 inline std::shared_ptr<NodeStates> new_states() { return std::make_shared<NodeStates>(NodeStates::Identity::kOrder); }
 
-// By id: the nodes that `roots` are or need, not looking behind the nodes in `stop`.
+// By node id: whether `roots` contain or need the node, without following the inputs of nodes in `stop`.
 std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop);
-// The part of `graph` that computes `outputs` from `cuts`: a graph of its own in which every cut is a Placeholder.
-// `inputs` and `results` are set to where cuts and outputs are in it.
+// Extracts the part of `graph` that computes `outputs` from `cuts`, as a new graph in which every cut is a Placeholder.
+// Sets `inputs` and `results` to the cuts and outputs in the new graph.
 Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<const NodeOutput> outputs,
               std::vector<NodeOutput>& inputs, std::vector<NodeOutput>& results);
 

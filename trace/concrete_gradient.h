@@ -1,4 +1,5 @@
-// The gradient of a traced function: what it keeps of a call, and functions that compute gradients from that. Internal.
+// The gradient of a traced function: the values that a call keeps, and functions that compute gradients from them.
+// Internal.
 #pragma once
 
 #include <list>
@@ -11,16 +12,17 @@
 
 namespace panto {
 
-// Gradients with respect to outputs[...] of the forward function, as nodes after those of the forward part.
+// The forward graph extended by nodes that compute gradients of some outputs.
 struct ConcreteFunction::Backward {
   Graph graph;
   std::vector<NodeOutput> seeds;    // Placeholders
-  std::vector<int> seed_positions;  // which output each is the gradient of
+  std::vector<int> seed_positions;  // by seed: the output whose gradient it is
   std::vector<NodeOutput> dxs;      // by argument and capture; invalid: no dependence, or not needed
-  std::vector<NodeOutput> valid;    // those of them that there are
-  std::vector<NodeOutput> cuts;     // what the gradient nodes read of the forward part (constants are copied)
+  std::vector<NodeOutput> valid;    // the valid ones of dxs
+  std::vector<NodeOutput> cuts;     // forward values that gradient nodes read (constants are copied)
 
-  // Whether these inputs are all that have a gradient, and these outputs all that have a seed.
+  // Whether this serves a request for exactly these inputs and seeds: every input with a gradient is needed, and
+  // exactly the `seeded` outputs have seeds.
   bool answers(std::span<const uint8_t> needed, std::span<const uint8_t> seeded) const {
     for (size_t i = 0; i < dxs.size(); ++i) {
       if (dxs[i].valid() && needed[i] == 0) return false;
@@ -33,40 +35,41 @@ struct ConcreteFunction::Backward {
   }
 };
 
-// The function with its gradient: forward gives the outputs and what backward functions need of the inner values.
+// The function with its gradient: `forward` returns the outputs and the inner values that backward functions need.
 struct ConcreteFunction::Gradient {
-  // Computes the gradients with respect to some inputs from those of some outputs.
+  // A backward function: computes gradients of some inputs from gradients of some outputs.
   struct Part {
     std::vector<uint8_t> needed;                 // by argument and capture
     std::vector<uint8_t> seeded;                 // by recorded output
     std::shared_ptr<ConcreteFunction> function;  // null: no needed input has a gradient
-    std::vector<int> sources;  // where its inputs come from: a position in `kept`, or ~k: the gradient of output k
-    std::vector<int> results;  // by argument and capture: position in its outputs, -1 if there is none
+    std::vector<int> sources;  // by input of `function`: a position in `kept`, or ~k for the gradient of output k
+    std::vector<int> results;  // by argument and capture: position in function's outputs, or -1
   };
-  // A value that some part may read: an argument (or capture) of forward, or an output of it.
+  // A value that a Part may read: an argument or capture of `forward`, or one of its outputs.
   struct Kept {
     bool argument;
     int index;
   };
 
   std::shared_ptr<ConcreteFunction> forward;
-  size_t recorded = 0;  // forward's outputs that tapes hear of: the visible ones; for higher orders inner values too
-  bool any = false;     // an input has a gradient, or one that cannot be computed
-  // What was made to know what is kept: of all outputs that are no inner values, with respect to all inputs. Until the
-  // first part is made, which mostly is this; null where an op on the way has no gradient.
+  size_t recorded = 0;  // how many outputs of forward tapes record: visible ones; for higher orders inner values too
+  bool any = false;     // an input has a gradient, possibly one that cannot be computed
+  // The backward graph of all visible outputs with respect to all inputs, which was made to find `kept`. Held until the
+  // first Part is made, as that usually is the same; null if an op on a path has no gradient.
   std::unique_ptr<Backward> all;
   std::vector<Kept> kept;
-  std::vector<NodeOutput> kept_outputs;     // the same in forward's graph
+  std::vector<NodeOutput> kept_outputs;     // `kept` as outputs of forward's graph
   std::vector<std::vector<uint64_t>> ways;  // by recorded output: gradient_ways from the arguments and captures
 
-  // Throws Unimplemented where an op on the way has no gradient. Thread-safe.
+  // Returns the Part for these inputs and defined output gradients. Throws Unimplemented if an op on a path has no
+  // gradient. Thread-safe.
   std::shared_ptr<const Part> part(std::span<const uint8_t> needed, std::span<const Tensor> output_gradients);
 
  private:
   std::shared_ptr<const Part> make_part(std::vector<uint8_t> needed, std::vector<uint8_t> seeded);
 
   std::mutex mutex_;
-  std::list<std::shared_ptr<const Part>> parts_;  // those asked for last, the latest first
+  std::list<std::shared_ptr<const Part>> parts_;  // recently used ones, latest first
 };
 
 }  // namespace panto

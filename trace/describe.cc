@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-constexpr size_t kLine = 60;  // a value that is no longer has its type behind it, else below it
+constexpr size_t kLine = 60;  // up to this length, the type is printed after the value, else below it
 
 std::string device_text(const Device& device) {
   return fmt::format("{}:{}", device_kind_name(device.kind()), device.index());

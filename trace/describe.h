@@ -1,9 +1,9 @@
-// Values in words, for a person at a prompt: what NumPy or IPython would show, with dtype, shape and device.
+// Describes values for a person at a prompt, as NumPy or IPython would, with dtype, shape and device.
 //
 //   describe(x)   [[1. 2.]
 //                  [3. 4.]]  float32[2,2], CPU:0
 //
-// `panto/repl.h` makes the same of standard types and of containers of these.
+// `panto/repl.h` does the same for standard types and containers.
 #pragma once
 
 #include <exception>
@@ -22,13 +22,13 @@
 
 namespace panto {
 
-// Elements as in `print`, then dtype, shape and device; copies from a device.
+// The elements as in `print`, then dtype, shape and device. Copies the tensor from its device.
 PANTO_EXPORT std::string describe(const Tensor& t);
-// "k = " and its value; without a value (META, or not initialized) its dtype and shape.
+// "k = " and the value; if there is no value (META, or not initialized), dtype and shape.
 PANTO_EXPORT std::string describe(const Variable& v);
 // Signature and node count.
 PANTO_EXPORT std::string describe(const Function& f);
-// Counts of nodes and ops, inputs and outputs; `Graph::to_string` has every node.
+// Counts of nodes and ops, inputs and outputs; `Graph::to_string` lists every node.
 PANTO_EXPORT std::string describe(const Graph& g);
 PANTO_EXPORT std::string describe(const GradientTape& tape);
 PANTO_EXPORT std::string describe(const Op& op);
@@ -36,7 +36,7 @@ PANTO_EXPORT std::string describe(const Device& device);
 PANTO_EXPORT std::string describe(const PartialShape& shape);
 PANTO_EXPORT std::string describe(const TensorSpec& spec);
 PANTO_EXPORT std::string describe(DType dtype);
-// The type's name and `what()`; of an Error code and message.
+// The type's name and `what()`; for an Error, its code and message.
 PANTO_EXPORT std::string describe(const std::exception& error);
 
 }  // namespace panto

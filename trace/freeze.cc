@@ -1,4 +1,4 @@
-// A function as a graph without hidden inputs: what is saved.
+// Freezes a function: makes a graph without hidden inputs, for saving.
 #include <algorithm>
 
 #include "panto/lib/base/text/format.h"
@@ -23,7 +23,7 @@ class Freezer {
       failf(Code::kFailedPrecondition,
             "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph_.at(id).name());
     }
-    drop_unneeded();  // first, since it may hold uses of variables that cannot be frozen
+    drop_unneeded();  // first, as unneeded nodes may use variables in ways that cannot be frozen
     drop_gradient_rules();
     for (const Capture& c : captures) {
       const int input = c.input.node;
@@ -49,7 +49,7 @@ class Freezer {
     remove_dead(graph_, roots);
   }
 
-  // Values with a gradient of their own, which a file does not hold, are the values.
+  // Replaces _CustomGradient nodes by their values, as files cannot hold gradient rules.
   void drop_gradient_rules() {
     for (int id : graph_.topological_order()) {
       const Node& node = graph_.at(id);
@@ -68,7 +68,7 @@ class Freezer {
     return {graph_.add(const_spec(graph_.unique_name(graph_.at(input).name() + "/value"), value)), 0};
   }
 
-  // A node with one output. Who waited for it need not wait for a constant.
+  // Replaces a node with one output by a constant, which needs no control edges.
   void replace(int id, NodeOutput with) {
     replace_node(graph_, id, {&with, 1});
     const std::vector<NodeUse> uses(graph_.at(with.node).consumers().begin(), graph_.at(with.node).consumers().end());
@@ -78,7 +78,7 @@ class Freezer {
     std::ranges::replace(endpoints_.outputs, NodeOutput{id, 0}, with);
   }
 
-  // Its reads give the present value.
+  // Replaces reads of the variable by its present value.
   void freeze_variable(int input, const Tensor& handle) {
     const NodeOutput value = constant(input, variable_of(handle).read().cpu());
     const std::vector<NodeUse> uses(graph_.at(input).consumers().begin(), graph_.at(input).consumers().end());

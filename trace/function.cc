@@ -32,8 +32,7 @@ std::string place(const std::source_location& where) {
   return fmt::format("at {}:{}", where.file_name(), where.line());
 }
 
-// An output must be a value of the trace with a node of its own: inputs, captures, constants and repeats pass an
-// Identity.
+// Every output gets a node of its own: inputs, captures, constants and repeated values go through an Identity.
 std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& returned) {
   std::vector<NodeOutput> outputs;
   std::set<NodeOutput> seen;
@@ -54,7 +53,7 @@ std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& ret
 
 thread_local constinit detail::CallStructure* traced_structure = nullptr;
 
-// What the trace that this thread makes finds; the one before is found again at the end.
+// Sets the CallStructure of this thread's trace; restores the previous one at the end.
 class StructureScope {
  public:
   explicit StructureScope(detail::CallStructure* structure) noexcept
@@ -67,7 +66,7 @@ class StructureScope {
   detail::CallStructure* previous_;
 };
 
-// `states`: of the Function that it is a trace of. `arguments`: with lengths and keys, where those count.
+// `states`: of the Function being traced. `arguments`: the call's structure, if it has lengths or keys.
 ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, std::span<const Tensor> values,
                        const std::source_location& where, std::shared_ptr<NodeStates> states,
                        const detail::CallStructure* arguments = nullptr) {
@@ -76,7 +75,7 @@ ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, 
                         ConcreteFunction::Parts parts;
                         parts.states = std::move(states);
                         Tracer tracer(parts.graph, {.symbolic = values.empty()});
-                        const RecorderPause outer;  // an outer trace hears of the function when it is called
+                        const RecorderPause outer;  // an outer trace records the function when it is called
                         const RecorderScope recording(&tracer);
                         VariableMaker* previous = set_variable_maker(&tracer);
                         std::vector<Tensor> inputs, returned;
@@ -143,13 +142,13 @@ TensorSpec::TensorSpec(DType dtype, std::initializer_list<Dim> dims, std::string
 
 std::string TensorSpec::to_string() const { return type_text(dtype, shape); }
 
-// Calls take no lock: signatures are only ever added, and so are the names of passes.
+// Calls take no lock, as signatures and pass names are only ever added.
 class Function::Impl {
  public:
   Impl(ConcretePtr only) : fixed_(std::move(only)) {}  // NOLINT(google-explicit-constructor)
   Impl(TensorFunction fn, std::source_location where) : fn_(std::move(fn)), where_(where) {}
 
-  // `outputs`, given the number of outputs, tells where they go.
+  // outputs(n) returns where to write n outputs.
   template <class Outputs>
   void call(std::span<const Tensor* const> args, const std::source_location& where, const Outputs& outputs,
             detail::CallStructure* structure = nullptr) {
@@ -199,14 +198,14 @@ class Function::Impl {
     const UnderWay trace(*this, args);
     ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_, states_, structure);
     const std::lock_guard adding(mutex_);
-    if (ConcreteFunction* known = find_traced(args, structure)) return *known;  // of a thread that went ahead
+    if (ConcreteFunction* known = find_traced(args, structure)) return *known;  // by a thread that went ahead
     const size_t count = num_traced_.load(std::memory_order_relaxed);
     traced_[count] = std::move(made);
     num_traced_.store(count + 1, std::memory_order_release);
     return *traced_[count];
   }
 
-  // A trace that this thread has begun, in the list of those; several are under way where a function calls itself.
+  // Registers a trace that this thread has begun. There are several at once if a function calls itself.
   class UnderWay {
    public:
     UnderWay(Impl& impl, std::span<const Tensor* const> args) : impl_(impl) {
@@ -246,7 +245,7 @@ class Function::Impl {
     std::list<std::pair<std::thread::id, std::vector<TensorSpec>>>::iterator position_;
   };
 
-  // Of the trace that was begun last.
+  // The specs of the latest trace.
   const std::vector<TensorSpec>& latest_specs() const {
     return under_way_.empty() ? latest().parts().specs : under_way_.back().second;
   }
@@ -263,10 +262,10 @@ class Function::Impl {
   ConcretePtr fixed_;
   TensorFunction fn_;
   std::source_location where_;
-  // One for all signatures: nodes that are the same in another trace go on with what they keep.
+  // Shared by all signatures, so that the same node in another trace continues from its state.
   std::shared_ptr<NodeStates> states_ = new_states();
-  TraceLock trace_lock_;  // held while tracing: a user's function need not be ready for several threads
-  std::mutex mutex_;      // of what follows; held for moments
+  TraceLock trace_lock_;  // held while tracing, as a user's function need not be thread-safe
+  std::mutex mutex_;      // guards under_way_; held briefly
   std::list<std::pair<std::thread::id, std::vector<TensorSpec>>> under_way_;
   std::mutex passes_mutex_;
   std::set<std::string> all_passes_ = {""};

@@ -1,18 +1,18 @@
-// Function: what tracing makes of a C++ function: a graph that runs instead of it.
+// Function: a traced C++ function: a graph that runs instead of the C++ code.
 //
 //   Function f = trace([&](const Tensor& a) { return relu(matmul(a, k)); }, {TensorSpec(kFloat32, {-1, 2}, "a")});
-//   Tensor out = f(x);                     // the same numbers, run by the static pipeline
+//   Tensor out = f(x);                     // the same numbers, computed by the graph
 //   f.save("model.pb");                    // a frozen GraphDef
 //   Function g = load("model.pb");
 //
-// The function is called once for each signature, on symbolic tensors: dtypes and shapes without values. Reading a
-// value there throws and names the line (design decision 6). Variables and tensors from outside are captured by
-// reference: a variable's value is read when the graph runs. Assignments and prints happen at every run, in the
-// program's order. A Function called under a gradient tape is one record whose backward function is traced once; called
-// inside another trace it becomes part of that graph. What nodes keep between runs (a seeded stateful random op's
-// generator, how often Print has printed) belongs to the function, whatever shapes it is called with. Thread-safety: a
-// Function is a handle; calls may be made from several threads at once. One thread at a time traces a function without
-// a fixed signature; it may call itself, with other dtypes or shapes, while it is traced.
+// The C++ function is called once per signature, on symbolic tensors: dtypes and shapes without values. Reading a value
+// there throws and names the line (design decision 6). Variables and tensors from outside are captured by reference: a
+// variable's value is read when the graph runs. Assignments and prints happen at every run, in program order. Under a
+// gradient tape, a call of a Function is one record, whose backward function is traced once; inside another trace, the
+// call becomes part of that graph. State of nodes (a seeded random op's generator, Print's counter) belongs to the
+// Function and is shared by all signatures.
+// Thread-safety: a Function is a handle; calls may be made from several threads at once. One thread at a time traces a
+// function without a fixed signature; while it is traced, the function may call itself with other dtypes or shapes.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ namespace panto {
 
 class ConcreteFunction;
 
-// What is known of an argument when a function is traced. Unknown dimensions are -1.
+// The dtype and shape of an argument of a traced function. Unknown dimensions are -1.
 struct TensorSpec {
   DType dtype = kFloat32;
   PartialShape shape;
@@ -55,15 +55,15 @@ using TensorFunction = Callable<std::vector<Tensor>(std::span<const Tensor>)>;
 
 namespace detail {
 
-// What a call of a traced function has beside its tensors: what tells arguments of one type apart (lengths, keys),
-// which are traced each by itself; the arguments themselves, for the function if it is traced; and what it gave when it
-// was.
+// What a call of a traced function passes besides tensors. `variant`: lengths and keys of arguments; each variant is
+// traced separately. `arguments`: the arguments themselves, for tracing. `result`: the structure of the result when it
+// was traced.
 struct CallStructure {
   std::string variant;
   const void* arguments = nullptr;
   std::shared_ptr<const void> result;
 };
-// Of the trace that this thread is making; null if there is none.
+// The CallStructure of this thread's current trace; null if there is none.
 PANTO_EXPORT CallStructure* structure_of_trace() noexcept;
 
 }  // namespace detail
@@ -73,14 +73,14 @@ class PANTO_EXPORT Function {
   Function() = default;
 
   bool defined() const noexcept { return impl_ != nullptr; }
-  // Calls it. Throws InvalidArgument for arguments that do not fit the signature; a function without a fixed signature
-  // is traced anew for each combination of dtypes and shapes (the reason is logged at level info; 64 at most, then
-  // FailedPrecondition: give it a signature with -1 for dimensions that change).
+  // Calls the function. Throws InvalidArgument for arguments that do not fit the signature. A function without a fixed
+  // signature is traced for each new combination of dtypes and shapes; the reason is logged at level info. After 64
+  // traces it throws FailedPrecondition: use a signature with -1 for dimensions that change.
   std::vector<Tensor> call(std::span<const Tensor> inputs,
                            std::source_location where = std::source_location::current()) const;
-  // For functions with one output; one without outputs gives an undefined tensor. Throws FailedPrecondition otherwise,
-  // InvalidArgument for arguments that are neither tensors nor variables.
-  // Overloads rather than a template, so that an Arg can tell the caller's line.
+  // For functions with one output; a function without outputs returns an undefined tensor. Throws FailedPrecondition if
+  // there are more outputs, InvalidArgument for arguments that are neither tensors nor variables.
+  // Overloads rather than a template, so that an Arg can record the caller's line.
   Tensor operator()() const;
   Tensor operator()(Arg a) const;
   Tensor operator()(Arg a, Arg b) const;
@@ -106,13 +106,13 @@ class PANTO_EXPORT Function {
     return outputs;
   }
 
-  // For `trace`. Sets the structure's result.
+  // For `trace`. Sets structure.result.
   std::vector<Tensor> call(std::span<const Tensor> inputs, detail::CallStructure& structure,
                            std::source_location where) const;
-  // Tensors of arguments. Throws InvalidArgument for what is neither a tensor nor a variable.
+  // The tensors of arguments. Throws InvalidArgument for an argument that is neither a tensor nor a variable.
   static std::vector<Tensor> tensors_of(std::span<Arg> args);
 
-  // Of the only, or the last traced, signature. Throw FailedPrecondition where nothing was traced yet.
+  // Of the only signature, or of the one traced last. Throw FailedPrecondition if nothing was traced yet.
   const Graph& graph() const;
   std::vector<TensorSpec> inputs() const;
   std::vector<TensorSpec> outputs() const;
@@ -123,19 +123,19 @@ class PANTO_EXPORT Function {
   std::string to_string() const;
 
   // Writes one frozen GraphDef (".pb" binary, ".pbtxt" text): captured variables and tensors become Const nodes with
-  // their present values. It says which the inputs and outputs are, in their order. Throws FailedPrecondition if the
-  // graph assigns to a variable, Unimplemented for a SavedModel folder (any other name), and what writing files throws.
-  // Nothing half-written is left behind.
+  // their present values. The file records the inputs and outputs, in order. Throws FailedPrecondition if the graph
+  // assigns to a variable, Unimplemented for a SavedModel folder (any other file name), and what writing files throws.
+  // Leaves no half-written file behind.
   void save(const std::string& path) const;
-  // The function as TensorFlow has functions: the bytes of a FunctionDef of that name, or of a FunctionDefLibrary with
-  // it and those that it calls (branches, bodies of loops). What is captured is in it as constants. Throws
-  // InvalidArgument for a FunctionDef of one that calls others.
+  // Returns the function in TensorFlow's format: the bytes of a FunctionDef of that name, or of a FunctionDefLibrary
+  // with it and the functions that it calls (branches, bodies of loops). Captured values become constants.
+  // to_function_def throws InvalidArgument if the function calls others.
   std::string to_function_def(const std::string& name) const;
   std::string to_function_library(const std::string& name) const;
   Graph frozen_graph() const;
 
   // The passes that run on the graph: "" all, "off", or "-cse,-fusion" as in the command's --optimize. Affects later
-  // calls. Throws InvalidArgument, naming the passes there are, for another.
+  // calls. Throws InvalidArgument, listing the passes, for an unknown pass.
   void set_optimizer(std::string passes) const;
 
  private:
@@ -162,25 +162,25 @@ PANTO_EXPORT Function make_traced(TensorFunction fn, std::initializer_list<Tenso
 PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values,
                                        std::source_location where);
 PANTO_EXPORT Function make_polymorphic(TensorFunction fn, std::source_location where);
-// A function around a graph. A graph that a function was saved as says which its inputs and outputs are (internal
-// attributes of nodes, which TensorFlow keeps); InvalidArgument if it was cut or joined so that it says so no more.
-// Others do not say it: their Placeholders, in the order of the nodes, are the inputs; the outputs of nodes that nobody
-// consumes are the outputs; nodes without outputs that nobody waits for run too.
+// Makes a function from a graph. The graph of a saved function records its inputs and outputs (in internal attributes
+// of nodes, which TensorFlow keeps); throws InvalidArgument if it was edited so that these are incomplete. In other
+// graphs, the inputs are the Placeholders, in node order; the outputs are the outputs of nodes without consumers; and
+// nodes without outputs that no node waits for run too.
 PANTO_EXPORT Function function_of(Graph graph);
-// The part that computes `outputs` from `inputs`, each the name of a tensor, "x" or "x:0", in this order. Any output of
-// a node may be an input; what only that was made of is not asked for. Throws what Graph::output throws for a name, and
-// InvalidArgument for an input that is named twice, or a Placeholder that is needed and not named.
+// Makes a function that computes `outputs` from `inputs`, in this order. Each is the name of a tensor, "x" or "x:0".
+// Any node output may be an input; nodes that only that output depends on are not run. Throws what Graph::output throws
+// for a name, and InvalidArgument for an input that is named twice, or a Placeholder that is needed but not named.
 PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
                                   const std::vector<std::string>& outputs);
 // Reads a GraphDef (.pb, .pbtxt). Throws what read_graph throws; Unimplemented for a SavedModel folder.
 PANTO_EXPORT Function load(const std::string& path);
-// The same, with the function's inputs and outputs by name, as function_of takes them: for graphs of others, which do
-// not say what is meant.
+// The same with the names of inputs and outputs, as function_of takes them: for graphs of other programs, which do not
+// record them.
 PANTO_EXPORT Function load(const std::string& path, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs);
 
-// The function of a FunctionDef, or of that name in a FunctionDefLibrary. Throws DataLoss for bytes that are none,
-// NotFound where the library has none of that name, and what reading a graph throws.
+// Reads a FunctionDef, or the function `name` of a FunctionDefLibrary. Throws DataLoss for malformed bytes, NotFound if
+// the library has no such function, and what reading a graph throws.
 PANTO_EXPORT Function function_from_def(std::string_view bytes);
 PANTO_EXPORT Function function_from_library(std::string_view bytes, const std::string& name);
 

@@ -17,7 +17,7 @@ class FunctionBuilder::Impl {
  public:
   explicit Impl(std::string name) : name_(std::move(name)) {}
 
-  // f() gives the id of a node; -1, with the mistake noted, if it throws.
+  // Calls f(), which returns a node's id. If it throws, records the mistake and uses -1.
   template <class F>
   Value noted(const std::string& what, F&& f) {
     int id = -1;
@@ -31,7 +31,7 @@ class FunctionBuilder::Impl {
   Mistakes mistakes_;
   Endpoints endpoints_;
   std::vector<std::string> outputs_;
-  bool poisoned_ = false;  // an output is what a mistake gave
+  bool poisoned_ = false;  // an output is the result of a mistake
 };
 
 FunctionBuilder::FunctionBuilder(std::string name) : impl_(std::make_unique<Impl>(std::move(name))) {}

@@ -1,4 +1,4 @@
-// FunctionBuilder: a function written node by node, by hand or by a program that reads another language.
+// FunctionBuilder: builds a function node by node, by hand or from a program that reads another format.
 //
 //   FunctionBuilder b("line");
 //   auto x = b.input("x", kFloat32, {-1});
@@ -6,8 +6,8 @@
 //   b.output("y", b.node("AddV2", {b.node("Mul", {x, w}), b.constant(1.f)}));
 //   Function line = b.build();                  // line(x, w)
 //
-// Ops, attributes and shapes are checked as they are given; what is wrong is said by `build`, all of it at once, and
-// what follows from a mistake is no further one.
+// Ops, attributes and shapes are checked as nodes are added; `build` reports all mistakes at once. Errors that only
+// follow from an earlier mistake are not reported.
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ namespace panto {
 
 class PANTO_EXPORT FunctionBuilder {
  public:
-  // An output of a node: the first one, until another is asked for.
+  // An output of a node; by default the first one.
   class Value {
    public:
     // Output `k` of the same node.
@@ -37,14 +37,14 @@ class PANTO_EXPORT FunctionBuilder {
    private:
     friend class FunctionBuilder;
     Value(int node, int index) : node_(node), index_(index) {}
-    int node_;  // -1: what a mistake gave
+    int node_;  // -1: the result of a mistake
     int index_;
   };
   using Attrs = std::vector<std::pair<std::string, AttrValue>>;
   struct NodeOptions {
-    std::string name = {};          // else one that is made of the op's
+    std::string name = {};          // "": derived from the op's name
     std::string device = {};        // "": anywhere
-    std::vector<Value> after = {};  // it waits for these
+    std::vector<Value> after = {};  // control inputs
   };
 
   explicit FunctionBuilder(std::string name);
@@ -61,18 +61,18 @@ class PANTO_EXPORT FunctionBuilder {
   Value constant(T value) {
     return constant(tensor(value));
   }
-  // Lists of inputs are spread. Attributes by name; those that inputs tell, and those that have defaults, may be left
-  // out. A node with effects runs at every call.
+  // Adds a node. Elements of list arguments are passed as separate inputs. Attributes that follow from inputs or have
+  // defaults may be left out. A node with effects runs at every call.
   Value node(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs, const NodeOptions& options);
   Value node(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) {
     return node(op, inputs, attrs, {});
   }
-  // Outputs are in the order in which they are given; names must be different.
+  // Adds an output. Outputs keep this order; names must be different.
   void output(std::string name, Value value);
 
-  // Throws InvalidArgument that has every mistake.
+  // Throws InvalidArgument that lists every mistake.
   Function build() const;
-  // As text of Graph, of what is there so far.
+  // The nodes so far, as Graph::to_string.
   std::string to_string() const;
 
  private:

@@ -1,6 +1,6 @@
-// How: the nodes between xs and ys are bound to symbolic tensors by replaying them under a tape, with a recorder that
-// only makes the replay symbolic, so nothing is written down twice; then the tape's gradient runs with the tracer on,
-// so exactly the gradient nodes are added (design §1).
+// Method: the nodes between xs and ys are replayed under a tape, on symbolic tensors. A recorder makes this replay
+// symbolic without adding nodes. Then the tape's gradient runs with the tracer on, so exactly the gradient nodes are
+// added (design §1).
 #include "panto/trace/graph_gradients.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::vector<int> ancestors(const Graph& graph, std::span<const NodeOutput> ys) {
   return order;
 }
 
-// Makes the node's values, and binds them to its outputs.
+// Computes the node's symbolic values and binds them to its outputs.
 void replay_symbolically(Graph& graph, Replay& replay, int id) {
   const Node& node = graph.at(id);
   if (node.is(OpKind::kPlaceholder) && !replay.has(id)) {
@@ -61,7 +61,7 @@ bool reads_any(const Node& node, const std::vector<uint8_t>& reads_x, std::span<
   });
 }
 
-// Of the nodes that the ys depend on those that depend on one of `xs`, which are sorted; in topological order.
+// The nodes on paths from `xs`, which are sorted, to `ys`; in topological order.
 std::vector<int> on_the_way(const Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs) {
   std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
   std::vector<int> order = ancestors(graph, ys);
@@ -77,12 +77,12 @@ bool has_no_gradient_as_a_whole(const Node& node) {
   return is_composite(node) && node.op().gradient() == nullptr && node.op().no_gradient().empty();
 }
 
-// Calls functions, which then give what gradients will read.
+// Whether the node calls functions that can be made ready for gradients.
 bool has_ready_form(const Node& node) {
   return (node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop)) && !is_unknown(node);
 }
 
-// The parts of a Gradient as outputs; those that it lacks are invalid.
+// The parts of a Gradient as node outputs; missing ones are invalid.
 struct GradientOutputs {
   NodeOutput whole, indices, rows, num_rows;
 };
@@ -151,7 +151,7 @@ std::vector<GradientOutputs> gradients_of(Graph& graph, std::span<const NodeOutp
                                           std::span<const NodeOutput> seeds,
                                           std::span<const std::pair<NodeOutput, Tensor>> known, bool sparse) {
   if (!graph.has_control_flow()) return add_gradients(graph, ys, xs, seeds, known, sparse, nullptr);
-  // Loops and conditionals of TensorFlow 1 have gradients as While and If.
+  // Raise loops and conditionals of TensorFlow 1 to While and If, which have gradients.
   std::vector<int> kept;
   for (const std::span<const NodeOutput> outputs : {ys, xs, seeds}) {
     for (const NodeOutput& o : outputs) {
@@ -196,7 +196,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   std::vector<NodeOutput> sorted(xs.begin(), xs.end());
   std::ranges::sort(sorted);
   CallTrail trail;
-  for (bool again = true; again;) {  // bodies may have composites in them
+  for (bool again = true; again;) {  // bodies may contain composites
     again = false;
     const std::vector<int> way = on_the_way(graph, ys, sorted);
     std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
@@ -234,7 +234,7 @@ void make_ready_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std:
 std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<const NodeOutput> ys,
                                                  std::span<const NodeOutput> xs) {
   const size_t words = (xs.size() + 63) / 64;
-  std::map<NodeOutput, std::vector<uint64_t>> from;  // those with a way
+  std::map<NodeOutput, std::vector<uint64_t>> from;  // outputs that depend on some x
   const auto add_way = [&](NodeOutput to, const std::vector<uint64_t>& more) {
     std::vector<uint64_t>& bits = from.try_emplace(to, words, 0).first->second;
     for (size_t w = 0; w < words; ++w) bits[w] |= more[w];

@@ -35,18 +35,18 @@ struct GraphScope::Impl {
         previous_maker(set_variable_maker(&tracer)) {}
   ~Impl() {
     VariableMaker* const now = set_variable_maker(previous_maker);
-    if (now != &tracer) set_variable_maker(now);  // ends after its thread
+    if (now != &tracer) set_variable_maker(now);  // destroyed on another thread, which keeps its maker
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  std::unique_ptr<RecorderPause> outer;  // the graph around this one has no part in what is built here
+  std::unique_ptr<RecorderPause> outer;  // outer graphs do not record ops of this scope
   Tracer tracer;
   VariableMaker* previous_maker;
 };
 
 GraphScope::GraphScope(Graph& graph) : impl_(std::make_shared<Impl>(graph)) { push_recorder(&impl_->tracer); }
-// Elsewhere than on its thread: that one closes it when it calls the next op.
+// On another thread, the scope is closed when its own thread calls the next op.
 GraphScope::~GraphScope() {
   Tracer* const tracer = &impl_->tracer;
   end_recorder(std::shared_ptr<Recorder>(impl_.shared(), tracer));
@@ -70,7 +70,7 @@ namespace {
 
 void append_nodes(const Graph& graph, const GraphElements& elements, std::vector<int>& ids) {
   for (const GraphElement& element : elements.elements()) {
-    // A value from outside the graph is there already.
+    // There is nothing to wait for: a value from outside of the graph exists already.
     const Tensor& t = element.tensor();
     const bool there = element.kind() == GraphElement::Kind::kTensor && t.defined() && !t.is_meta();
     if (there && !graph.output_of(t).valid()) continue;
@@ -89,7 +89,7 @@ Variable variable_of(const Graph& graph, const GraphVariable& v, Tensor initial 
   return Variable::from_handle(v.symbol, v.dtype, v.shape, v.name, std::move(initial), std::move(initializer));
 }
 
-// With the value that its initializer assigns, a tensor of the open graph.
+// The Variable of a graph's variable, with its initial value, a tensor of the open graph.
 Variable made_variable(Graph& graph, const GraphVariable& v) {
   const NodeOutput initial = v.initializer < 0 ? NodeOutput() : graph.at(v.initializer).input(1);
   return variable_of(graph, v, symbol_of(graph, initial));
@@ -113,7 +113,7 @@ Operation initializer_of(std::string_view name, IsMeant is_meant) {
   return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
-// Of the open graph.
+// The variables of the open graph that `is_meant` accepts and whose names begin with `scope`.
 std::vector<Variable> made_variables(std::string_view scope, IsMeant is_meant) {
   Graph& graph = current_graph();
   std::vector<Variable> made;

@@ -1,4 +1,4 @@
-// Building a graph by hand, as in TensorFlow 1: the tracer held open.
+// GraphScope: builds a graph by calling ops, as in TensorFlow 1.
 //
 //   Graph g;
 //   {
@@ -9,10 +9,9 @@
 //   Session s(g);
 //   Tensor b = s.run("b", {{"a", x}});
 //
-// Ops called while the scope is open become nodes and give symbolic tensors. No order of effects is added: what must
-// run before what is said with ControlDependencies. A Variable made inside is a node with an initializer; one made
-// outside is used as it is (its value is read when the graph runs). Thread-safety: a scope belongs to the thread that
-// made it.
+// Ops called while the scope is open become nodes and return symbolic tensors. Effects are not ordered automatically:
+// use ControlDependencies. A Variable made inside is a node with an initializer; a Variable made outside is used as it
+// is (its value is read when the graph runs). Thread-safety: a scope belongs to the thread that made it.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +49,8 @@ class PANTO_EXPORT GraphScope {
 // The graph of the innermost GraphScope or symbolic trace of this thread. Throws FailedPrecondition outside of one.
 PANTO_EXPORT Graph& current_graph();
 
-// Whether what this thread makes are nodes and variables of a graph that is built by hand: false eagerly, and inside a
-// function that is traced, where variables are made before the trace.
+// Whether ops and variables of this thread become part of a GraphScope's graph: false eagerly, and inside a trace,
+// where variables must be made before the trace.
 PANTO_EXPORT bool in_graph_scope();
 
 // A value that is fed when the graph runs. Inside a GraphScope or trace only.
@@ -60,22 +59,21 @@ PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = Partial
 // {} is a scalar's shape here, not an unknown one.
 PANTO_EXPORT Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder");
 
-// Random nodes that are made in the open graph from now on, and have no seed of their own, draw the numbers that
-// TensorFlow's draw after tf.compat.v1.set_random_seed(seed): the same in every new session. Without it each session
-// draws others. Throws FailedPrecondition outside of a graph.
+// Sets the graph's seed: random nodes without a seed, made in the open graph from now on, draw the same numbers in
+// every new session, as TensorFlow's do after tf.compat.v1.set_random_seed(seed). Without it, each session draws
+// different numbers. Throws FailedPrecondition outside of a graph.
 PANTO_EXPORT void set_graph_seed(int64_t seed);
 
-// A node that does nothing after all of these have run: group({step, "other", average}). Throws NotFound for a name
-// that is no node's, InvalidArgument for what is not of the open graph.
+// Adds a no-op that waits for all elements: group({step, "other", average}). Throws NotFound for an unknown name,
+// InvalidArgument for elements of another graph.
 PANTO_EXPORT Operation group(const GraphElements& elements, std::string_view name = "group");
-// A node that initializes every variable made in the open graph so far, but for local ones.
+// Adds a node that initializes every variable made in the open graph so far, except local ones.
 PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "init");
-// The same of local ones (VariableUse::kLocal), and of these. Throws InvalidArgument for a variable that was not made
-// in the open graph.
+// The same for local variables (VariableUse::kLocal), and for the given variables. Throws InvalidArgument for a
+// variable that was not made in the open graph.
 PANTO_EXPORT Operation local_variables_initializer(std::string_view name = "init_local");
 PANTO_EXPORT Operation variables_initializer(const std::vector<Variable>& variables, std::string_view name = "init");
-// What TensorFlow called them before: initialize_all_variables(), initialize_local_variables(),
-// initialize_variables({w, b}).
+// Older names of TensorFlow: initialize_all_variables(), initialize_local_variables(), initialize_variables({w, b}).
 inline Operation initialize_all_variables(std::string_view name = "init") { return global_variables_initializer(name); }
 inline Operation initialize_local_variables(std::string_view name = "init") {
   return local_variables_initializer(name);
@@ -84,35 +82,37 @@ inline Operation initialize_variables(const std::vector<Variable>& variables, st
   return variables_initializer(variables, name);
 }
 
-// Puts them into a collection of the open graph, where `get_collection` finds them again.
+// Adds elements to a collection of the open graph; `get_collection` returns them.
 //
 //   add_to_collection("losses", penalty);
 //   session.run(get_collection(graph, "losses"))
 //
 // Throws as `group`.
 PANTO_EXPORT void add_to_collection(std::string_view key, const GraphElements& elements);
-// What was added by that key, in that order: tensors and operations by their names; if `scope` is not empty, only those
-// whose names begin so. "variables": the variables of the graph, "trainable_variables": those that optimizers train,
-// whatever else was added there; "local_variables". Can be fetched, grouped and waited for.
+// The elements added under that key, in order: tensors and operations by their names. If `scope` is not empty, only
+// elements whose names begin with it. The key "variables" returns the graph's variables, "trainable_variables" those
+// that optimizers train, "local_variables" the local ones, besides what was added there. The elements can be fetched,
+// grouped and waited for.
 PANTO_EXPORT std::vector<GraphElement> get_collection(const Graph& graph, std::string_view key,
                                                       std::string_view scope = "");
 
-// What is in a collection of the open graph as tensors, to compute with. Throws InvalidArgument where a node without
-// outputs is in it.
+// The elements of a collection of the open graph as tensors, to compute with. Throws InvalidArgument if a node without
+// outputs is among them.
 PANTO_EXPORT std::vector<Tensor> collected_tensors(std::string_view key, std::string_view scope = "");
-// "x" or "x:0" of the open graph. Throws NotFound, and OutOfRange for an output that the node does not have.
+// Tensor "x" or "x:0" of the open graph. Throws NotFound for an unknown name, OutOfRange for an output that the node
+// does not have.
 PANTO_EXPORT Tensor get_tensor_by_name(std::string_view name);
 
-// The floating variables made in the open graph so far whose names begin with `scope`, but for what layers and
-// optimizers keep beside them (running statistics, moments): what an optimizer trains that was not told which.
+// The floating variables made in the open graph so far whose names begin with `scope`, except auxiliary ones of layers
+// and optimizers (running statistics, moments). An optimizer trains these by default.
 PANTO_EXPORT std::vector<Variable> trainable_variables(std::string_view scope = "");
-// All but local ones.
+// All variables except local ones.
 PANTO_EXPORT std::vector<Variable> global_variables(std::string_view scope = "");
 PANTO_EXPORT std::vector<Variable> local_variables(std::string_view scope = "");
-// The one that was made in the open graph under this name, if there is.
+// The variable of this name that was made in the open graph, if there is one.
 PANTO_EXPORT std::optional<Variable> find_variable(std::string_view name);
 
-// Nodes made while it lives run after these.
+// Nodes made while an instance lives run after `elements`.
 class PANTO_EXPORT ControlDependencies {
  public:
   // Throws as `group` does.
@@ -125,8 +125,8 @@ class PANTO_EXPORT ControlDependencies {
   std::vector<int> previous_;
 };
 
-// The nodes with effects (assignments, prints) that were made in the open graph while it lives: what `minimize` groups
-// into a training op.
+// Collects nodes with effects (assignments, prints) that are made in the open graph while an instance lives; `minimize`
+// groups them into a training op.
 class PANTO_EXPORT CollectEffects {
  public:
   CollectEffects();

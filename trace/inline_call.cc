@@ -1,5 +1,5 @@
-// A function's call as the calls of the ops that it is made of: inside transforms, and where a trace or a tape that
-// wants to hear of them records.
+// Inlined calls of functions: calls the function's ops one by one, inside transforms and for recorders that want the
+// single ops.
 #include <algorithm>
 #include <vector>
 
@@ -13,8 +13,8 @@
 
 namespace panto {
 
-// Inside a transform a function is the ops that it is made of, where they are called with tensors of the transform or
-// draw random numbers, of which transforms have something to say.
+// Whether the call must be inlined for a transform: it uses tensors of the transform, or draws random numbers, which
+// transforms treat specially.
 bool ConcreteFunction::is_transformed(Arguments args) const {
   if (thread_state().transforms.empty()) return false;
   const auto lifted = [](const Tensor& t) { return t.defined() && t.is_meta() && t.impl()->meta->lifted != nullptr; };
@@ -28,7 +28,7 @@ const ConcreteFunction::Inlined& ConcreteFunction::inlined(int orders) const {
     const std::lock_guard lock(inlined_mutex_);
     if (const auto it = inlined_.find(orders); it != inlined_.end()) return it->second;
   }
-  // Without the lock: what makes a function ready inlines those that it calls, and one may call itself.
+  // Not under the lock, as making a function ready inlines functions that it calls, and one may call itself.
   Inlined made{parts_.graph, {}};
   if (orders > 0) make_ready_for_gradients(made.graph, parts_.outputs, all_inputs_, orders);
   std::vector<int> roots = parts_.effects;

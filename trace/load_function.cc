@@ -1,4 +1,4 @@
-// Functions that are graphs already: of files, of FunctionDefs, of graphs by the names of inputs and outputs.
+// Makes Functions from existing graphs: files, FunctionDefs, and graphs with names of inputs and outputs.
 #include <algorithm>
 #include <set>
 
@@ -36,7 +36,7 @@ void check_inputs(const Graph& graph, const Endpoints& endpoints) {
 
 ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   check_inputs(graph, endpoints);
-  // TensorFlow 1's loops and conditionals become While and If, which have gradients, as far as they can.
+  // Raise TensorFlow 1's loops and conditionals to While and If where possible, as these have gradients.
   raise_arrays(graph, nodes_of(endpoints));
   raise_control_flow(graph, endpoints);
   ConcreteFunction::Parts parts;
@@ -52,13 +52,13 @@ ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   return std::make_shared<ConcreteFunction>(std::move(parts));
 }
 
-// The output as one that is given: itself if it is a Placeholder's, else that of a Placeholder in its place.
+// Makes an output an input: returns it if it is a Placeholder's, else replaces it by a new Placeholder.
 NodeOutput as_input(Graph& graph, NodeOutput output) {
   const Node& node = graph.at(output.node);
   if (node.is(OpKind::kPlaceholder)) return output;
   const NodeOutput input{graph.add(placeholder_spec(graph.unique_name(node.name()), node.output(output.index))), 0};
   graph.replace_output(output, input);
-  // With its only output given, the node need not run for those who wait for it either.
+  // If its only output is given, nodes that wait for it need not wait for the node to run.
   if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, input.node);
   return input;
 }
@@ -81,7 +81,7 @@ Function function_of(Graph graph, const std::vector<std::string>& inputs, const 
     invalid("inputs of the function: expected each once, got '{}' twice", graph.output_name(given.back()));
   }
   Endpoints endpoints;
-  std::vector<std::pair<int, std::string>> names;  // that inputs get when what had them is gone
+  std::vector<std::pair<int, std::string>> names;  // names to give to inputs once the old nodes are removed
   for (const NodeOutput o : given) {
     const std::string name = graph.at(o.node).name();
     endpoints.inputs.push_back(as_input(graph, o));

@@ -1,4 +1,4 @@
-// Which gradients a graph has, and those as far as there are any. Internal.
+// Gradients of graphs in which some ops have none, and preparations for gradients. Internal.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace panto {
 
-// As `gradients` in graph_gradients.h, but a call on the way that has no gradient is taken for a constant instead of
-// throwing; `stopped` is set if there was one.
+// As `gradients` in graph_gradients.h, but calls without a gradient are treated as constants instead of throwing;
+// `stopped` is set to whether there was one.
 std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                            std::span<const NodeOutput> seeds,
                                            std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped);
 
-// What both do first: of composites on a way from `xs` to `ys` that have no gradient of their own the parts have one,
-// and what that reads must be in the graph.
+// The first step of both: expands composites on paths from `xs` to `ys` that have no gradient of their own, so that
+// values that the gradients of their bodies read are in the graph.
 void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs);
 
-// Conditionals and loops on a way from `xs` to `ys` give what gradients of so many orders will read, beside what they
-// give now.
+// Makes conditionals and loops on paths from `xs` to `ys` also return the values that gradients of this many orders
+// will read.
 void make_ready_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs, int orders);
 
-// From which of `xs` each of `ys` is computed along a way that a tape follows: a set of bits, by position in `xs`.
+// For each of `ys`, the bit set of positions in `xs` that it depends on along differentiable paths.
 std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<const NodeOutput> ys,
                                                  std::span<const NodeOutput> xs);
 

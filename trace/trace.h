@@ -1,11 +1,11 @@
-// trace: makes a Function of a C++ function.
+// trace: makes a Function from a C++ function.
 //
 //   auto f = trace([](const Tensor& x) { return std::pair(sum(x), mean(x)); });
 //   auto [total, average] = f(x);
 //
-// The function takes any number of tensors, or structures of tensors: pairs, tuples, arrays, vectors, maps of strings
-// to such, and plain structs. It gives one of these, or nothing. What `trace` gives is called as the function is and
-// gives what that gives; it is a Function too, by which it can be kept, saved and asked.
+// The C++ function takes any number of tensors, or structures of tensors: pairs, tuples, arrays, vectors, maps with
+// string keys, and plain structs. It returns one of these, or nothing. The result of `trace` has the same signature as
+// the C++ function. It is also a Function, so it can be stored, saved and inspected.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,7 @@
 namespace panto {
 namespace detail {
 
-// ---- What a function takes -----------------------------------------------------------------------------------------
+// ---- Arguments -----------------------------------------------------------------------------------------------------
 
 template <size_t>
 struct TensorAt {
@@ -41,7 +41,7 @@ constexpr bool invocable_with(std::index_sequence<I...>) {
   return std::is_invocable_v<F&, typename TensorAt<I>::Type...>;
 }
 constexpr int kMostTensors = 32;
-// With how many tensors F can be called, the fewest; -1: with no number up to kMostTensors.
+// The smallest number of tensors with which F can be called; -1 if there is none up to kMostTensors.
 template <class F, int N = 0>
 constexpr int tensors_taken() {
   if constexpr (N > kMostTensors) {
@@ -58,7 +58,7 @@ constexpr bool kTakesSpan = std::is_invocable_v<F&, std::span<const Tensor>> && 
 template <class F, size_t... I>
 auto result_of_tensors(std::index_sequence<I...>) -> std::invoke_result_t<F&, typename TensorAt<I>::Type...>;
 
-// The parameters of a function that is no template.
+// The parameter types of a function that is not a template.
 template <class... P>
 struct Parameters {};
 template <class F>
@@ -74,12 +74,12 @@ struct ParametersOf<R (C::*)(P...) const> : ParametersOf<R (*)(P...)> {};
 template <class F>
 concept HasParameters = requires { typename ParametersOf<F>::Type; };
 
-// ---- What it gives -------------------------------------------------------------------------------------------------
+// ---- Results -------------------------------------------------------------------------------------------------------
 
-// One tensor or nothing: as Function's own operator() gives it.
+// One tensor or nothing, as Function's own operator() returns.
 template <class R>
 constexpr bool kPlainResult = std::is_void_v<R> || std::is_same_v<std::decay_t<R>, Tensor>;
-// A structure with lengths or keys of its own; of a mere vector the number of tensors is known.
+// Whether R is a structure with lengths or keys that must be remembered; not for a plain vector of tensors.
 template <class R>
 constexpr bool keeps_structure() {
   if constexpr (kPlainResult<R> || std::is_same_v<R, std::vector<Tensor>>) {
@@ -89,7 +89,7 @@ constexpr bool keeps_structure() {
   }
 }
 
-// call(), as tensors. While tracing, its structure is noted.
+// Returns the tensors of call()'s result. While tracing, records the structure of the result.
 template <class Call>
 std::vector<Tensor> result_tensors(const Call& call) {
   using R = std::decay_t<decltype(call())>;
@@ -110,7 +110,7 @@ std::vector<Tensor> result_tensors(const Call& call) {
   }
 }
 
-// `like` with other tensors.
+// `like` with its tensors replaced.
 template <class T>
 T with_tensors(T like, std::span<const Tensor> tensors) {
   const Tensor* next = tensors.data();
@@ -118,7 +118,7 @@ T with_tensors(T like, std::span<const Tensor> tensors) {
   return like;
 }
 
-// Calls f, which was traced, and gives what the function of result type R gave.
+// Calls the traced function f and rebuilds the result of type R.
 template <class R>
 R call_traced(const Function& f, std::span<const Tensor> inputs, CallStructure& structure, std::source_location where) {
   std::vector<Tensor> tensors = f.call(inputs, structure, where);
@@ -135,7 +135,7 @@ R call_traced(const Function& f, std::span<const Tensor> inputs, CallStructure& 
 
 }  // namespace detail
 
-// Of a function that takes tensors and gives something else than one tensor.
+// The traced form of a function that takes tensors and does not return a single tensor.
 template <class R>
 class TracedTensors : public Function {
  public:
@@ -154,8 +154,8 @@ class TracedTensors : public Function {
   }
 };
 
-// Of a function that takes structures of tensors. Each length of vectors, and each set of keys of maps, is traced by
-// itself.
+// The traced form of a function that takes structures of tensors. Each length of vectors, and each set of keys of maps,
+// is traced separately.
 template <class R, class... P>
 class TracedStructures : public Function {
  public:
@@ -187,7 +187,7 @@ auto erase_tensors(F fn, std::index_sequence<I...>) {
   };
 }
 
-// Arguments made from the tensors, like those of the call where their lengths or keys count.
+// Builds the arguments from the tensors, with the lengths and keys of the call's arguments.
 template <class... P>
 std::tuple<P...> arguments_of(std::span<const Tensor> in) {
   std::tuple<P...> args;
@@ -217,7 +217,7 @@ auto typed(Function f) {
   }
 }
 
-// Whether F, a function of structures, has some whose lengths or keys a list of specs does not tell.
+// Whether a parameter has lengths or keys that a list of specs does not determine.
 template <class... P>
 constexpr bool any_dynamic(Parameters<P...>) {
   return (is_dynamic<P>() || ...);
@@ -231,7 +231,8 @@ TracedStructures<std::decay_t<R>, P...> typed_structures(Function f, Parameters<
 template <class F, class... P>
 auto result_type(Parameters<P...>) -> std::invoke_result_t<F&, P&...>;
 
-// make(a TensorFunction that does what fn does), typed as fn is. kSpecs: the call gives no example of the arguments.
+// Passes `fn`, as a TensorFunction, to `make` and returns the result with fn's signature. kSpecs: arguments are
+// described by specs only.
 template <bool kSpecs, class F, class Make>
 auto make_typed(F fn, const Make& make) {
   if constexpr (kTakesSpan<F>) {
@@ -264,7 +265,7 @@ auto trace(F fn, const std::vector<TensorSpec>& specs, std::source_location wher
   return detail::make_typed<true>(std::move(fn),
                                   [&](TensorFunction f) { return make_traced(std::move(f), specs, where); });
 }
-// As it is mostly written: `trace(fn, {TensorSpec(...), ...})`. With `{}`, `fn` has no arguments.
+// The usual form: `trace(fn, {TensorSpec(...), ...})`. With `{}`, `fn` has no arguments.
 template <class F>
 auto trace(F fn, std::initializer_list<TensorSpec> specs,
            std::source_location where = std::source_location::current()) {
@@ -277,8 +278,8 @@ auto trace(F fn, std::source_location where = std::source_location::current()) {
   return detail::make_typed<false>(std::move(fn),
                                    [&](TensorFunction f) { return make_polymorphic(std::move(f), where); });
 }
-// Traces by running `fn` with these values: it may read them, and what it read is listed by `baked()`; branches taken
-// are fixed. The function fits arguments of the same dtypes and shapes.
+// Traces by running `fn` with these values. `fn` may read them: values read, and so the branches taken, become fixed;
+// `baked()` lists them. The result takes arguments of the same dtypes and shapes.
 template <class F>
 auto trace_with(F fn, const std::vector<Tensor>& values, std::source_location where = std::source_location::current()) {
   return detail::make_typed<true>(std::move(fn),

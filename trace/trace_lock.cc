@@ -12,7 +12,7 @@ struct TraceLock::Waiting {
   const TraceLock* wanted;
 };
 
-// Tracing is rare: one mutex, which is never held while tracing, and one condition do for all functions.
+// One mutex and one condition variable serve all functions, as tracing is rare. The mutex is never held while tracing.
 struct TraceLock::Process {
   std::mutex mutex;
   std::condition_variable unlocked;
@@ -24,7 +24,7 @@ TraceLock::Process& TraceLock::process() {
   return *process;
 }
 
-// Who holds this lock waits for one whose holder waits ... for one that this thread holds.
+// Whether the owner of this lock waits, possibly through other locks and owners, for a lock that this thread holds.
 bool TraceLock::waits_for_this_thread(const Process& process) const {
   const TraceLock* lock = this;
   for (;;) {
@@ -52,7 +52,7 @@ void TraceLock::lock() {
 void TraceLock::unlock() {
   Process& all = process();
   const std::lock_guard lock(all.mutex);
-  if (owner_ != std::this_thread::get_id()) return;  // it had gone ahead
+  if (owner_ != std::this_thread::get_id()) return;  // this thread went ahead without the lock
   if (--depth_ > 0) return;
   owner_ = {};
   all.unlocked.notify_all();

@@ -1,14 +1,13 @@
-// Who may trace a function: one thread at a time, which may come back to the function while it is inside (a recursion).
-// Internal.
+// TraceLock: a recursive lock by which one thread at a time traces a function. Internal.
 #pragma once
 
 #include <thread>
 
 namespace panto {
 
-// Of one function. Threads that wait for each other, each inside a function that another one wants, do not wait for
-// ever: one of them goes ahead. Those that hold what it wants stand still until it is done, so that even then one
-// thread at a time runs the user's code.
+// The lock of one function. It cannot deadlock: if threads wait for one another in a cycle, one of them goes ahead
+// without the lock. The threads that hold what it wants are blocked meanwhile, so still only one thread at a time runs
+// the user's code.
 class TraceLock {
  public:
   TraceLock() = default;

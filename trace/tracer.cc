@@ -31,7 +31,7 @@ void for_each_resource(const Call& call, const F& f) {
     if (call.op->effect_on(static_cast<int>(a)) == 0) continue;
     const auto [first, last] = view.list(static_cast<int>(a));
     for (int i = first; i < last; ++i) {
-      if (call.inputs[static_cast<size_t>(i)]->dtype() != kResource) continue;  // of what a called function gets
+      if (call.inputs[static_cast<size_t>(i)]->dtype() != kResource) continue;  // a mixed list for a function
       f(static_cast<size_t>(i), call.op->effect_on(static_cast<int>(a)));
     }
   }
@@ -80,7 +80,7 @@ NodeOutput Tracer::output_of(const Tensor& t) {
   if (t.is_meta()) {
     invalid("tensor: expected a value of this trace, got {} of another one (pass it as an argument)", t.to_string());
   }
-  // Two handles on one variable must be one input: their order of effects is kept by input.
+  // Two handles of one variable must share one input, as effects are ordered per input.
   if (t.dtype() == kResource && options_.capture) {
     const ResourceHandle& resource = *static_cast<const ResourceHandle*>(t.impl()->data);
     for (const Capture& c : captures_) {
@@ -192,7 +192,7 @@ Variable Tracer::make(const Tensor& initial, const PartialShape& shape, std::str
          fmt::format("variable '{}': expected it to be made before the function is traced, got one inside [at {}:{}]",
                      name, where.file_name(), where.line()));
   }
-  // A variable is initialized before anything runs, so its nodes do not wait for what others made here wait for.
+  // Variables are initialized before anything else runs, so their nodes get no control inputs.
   struct NoControlInputs {
     explicit NoControlInputs(Tracer& tracer) : tracer(tracer), before(tracer.set_control_inputs({})) {}
     ~NoControlInputs() { tracer.set_control_inputs(std::move(before)); }

@@ -1,5 +1,5 @@
-// Tracer: the recorder that writes what runs down as a graph. Internal: `trace`, `trace_with` and `GraphScope` hold
-// one.
+// Tracer: the recorder that records calls as nodes of a graph. Internal: used by `trace`, `trace_with` and
+// `GraphScope`.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Capture {
   NodeOutput input;  // its Placeholder
 };
 
-// A symbolic tensor, another each time, that stands for the output; undefined where that is invalid.
+// Returns a new symbolic tensor that stands for the output; undefined if the output is invalid.
 Tensor symbol_of(Graph& graph, NodeOutput output);
 
 class Tracer final : public Recorder, public VariableMaker, public ReplayWriter {
@@ -28,11 +28,11 @@ class Tracer final : public Recorder, public VariableMaker, public ReplayWriter 
   struct Options {
     bool symbolic = true;
     // Order reads, writes and prints by control edges, and make them targets (a function). Off in a GraphScope, where
-    // that is the user's affair (design decision 16).
+    // the user orders them (design decision 16).
     bool order_effects = true;
     // Real tensors become hidden inputs (a function) or Const nodes (a GraphScope).
     bool capture = true;
-    // Variables may be made (a GraphScope).
+    // Variables may be created (a GraphScope).
     bool make_variables = false;
     // Symbolic tensors of a trace around this one become hidden inputs too (a branch, the body of a loop).
     bool captures_symbols = false;
@@ -42,17 +42,17 @@ class Tracer final : public Recorder, public VariableMaker, public ReplayWriter 
   Graph& graph() const { return graph_; }
   const Options& options() const { return options_; }
   const std::vector<Capture>& captures() const { return captures_; }
-  // What was captured or made a constant from a C++ read: "train.cc:12: int32[]".
+  // Values that C++ code read, which became captures or constants: "train.cc:12: int32[]".
   const std::vector<std::string>& baked() const { return baked_; }
 
   // A new Placeholder node and the tensor that stands for it: symbolic, or `value` itself.
   Tensor add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value = {});
-  // The node output that a tensor stands for; makes a Const or a capture where it is from outside. Throws
+  // The node output that a tensor stands for. Adds a Const or a capture for a tensor from outside. Throws
   // InvalidArgument for a symbolic tensor of another trace.
   NodeOutput output_of(const Tensor& t);
   // Ids of nodes whose effects a run must not lose: writes and prints recorded so far.
   const std::vector<int>& effects() const { return effects_; }
-  // Control inputs that nodes recorded from now on get (GraphScope's control_dependencies); returns those before.
+  // Sets the control inputs of nodes recorded from now on (ControlDependencies); returns the previous ones.
   std::vector<int> set_control_inputs(std::vector<int> ids) {
     control_inputs_.swap(ids);
     return ids;
@@ -75,7 +75,7 @@ class Tracer final : public Recorder, public VariableMaker, public ReplayWriter 
   int latest_node() const override { return latest_; }
   std::vector<int> wait_also(std::vector<int> nodes) override { return std::exchange(also_, std::move(nodes)); }
   void must_run(int node) override { effects_.push_back(node); }
-  // The node `id` of the graph, as a value.
+  // Node `id` as an Operation.
   Operation operation(int id) const { return graph_.operation(id); }
 
   Variable make(const Tensor& initial, const PartialShape& shape, std::string_view name,
@@ -83,9 +83,9 @@ class Tracer final : public Recorder, public VariableMaker, public ReplayWriter 
   bool makes_variables() const override { return options_.make_variables; }
 
  private:
-  // Those of the graph, to a random node that has none.
+  // Gives the graph's seeds to a random node that has none.
   void give_seeds(NodeSpec& spec);
-  // Since the last write of one resource.
+  // The accesses to one resource: the last write, and reads since.
   struct Access {
     int last_write = -1;
     std::vector<int> reads;
@@ -101,7 +101,7 @@ class Tracer final : public Recorder, public VariableMaker, public ReplayWriter 
   std::vector<std::string> baked_;
   std::vector<int> effects_;
   std::vector<int> control_inputs_;
-  std::vector<int> also_;  // what replayed calls wait for besides
+  std::vector<int> also_;  // further nodes that replayed calls wait for
   std::map<NodeOutput, Access> accesses_;
   int last_effect_ = -1;
   int latest_ = -1;  // node

@@ -59,7 +59,7 @@ std::string ListText::finish(char open, char close) const {
   constexpr size_t kLine = 110;
   const bool lines = multi_line_ || one_line_.size() > kLine;
   std::string rest = count_ > kShown ? fmt::format("{}... {} more", lines ? ",\n " : ", ", count_ - kShown) : "";
-  // Numbers fill their lines well by themselves.
+  // Short items, such as numbers, stay on one line.
   return open +
          (multi_line_                                                   ? lines_
           : lines && count_ <= kShown && one_line_.size() / count_ > 20 ? lines_

@@ -1,4 +1,4 @@
-// The parts of panto/repl.h that need no template.
+// The non-template parts of panto/repl.h.
 #pragma once
 
 #include <iosfwd>
@@ -11,17 +11,17 @@
 
 namespace panto::repl {
 
-// The fewest digits that tell the number from all others of its type.
+// The fewest digits that identify the number among all of its type.
 PANTO_EXPORT std::string number_text(double value);
 PANTO_EXPORT std::string number_text(float value);
 PANTO_EXPORT std::string address_text(const void* p);
-// "std::vector<int>", as far as the compiler's name for it can be read.
+// A readable type name such as "std::vector<int>", as far as the compiler's name can be demangled.
 PANTO_EXPORT std::string type_name(const std::type_info& type);
-// To standard output.
+// Prints a line to standard output.
 PANTO_EXPORT void print_line(std::string_view text);
-// What `write` puts into a stream.
+// The text that `write` puts into a stream.
 PANTO_EXPORT std::string streamed(void (*write)(std::ostream&, const void*), const void* value);
-// "[a, b]" on one line, or a line for each where they are long; more than 100 are summarised.
+// Builds "[a, b]" on one line, or with one line per item if items are long; shows at most 100 items.
 class PANTO_EXPORT ListText {
  public:
   bool wants_more() const { return count_ < kShown; }

@@ -24,7 +24,7 @@ using detail::Tensors;
 
 Tensors list_of(std::span<const Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
 
-// A rule for one example, for a batch of them.
+// Applies a rule for one example to a batch.
 class BatchedRule final : public GradientRule, public std::enable_shared_from_this<BatchedRule> {
  public:
   BatchedRule(std::shared_ptr<const GradientRule> one, std::vector<uint8_t> batched)
@@ -60,7 +60,7 @@ class BatchedRule final : public GradientRule, public std::enable_shared_from_th
   std::vector<uint8_t> batched_;
 };
 
-// Rules of one function, which a batch shares.
+// A rule whose batched form is a BatchedRule that refers to it.
 template <class Rule>
 class Shared : public GradientRule, public std::enable_shared_from_this<Rule> {
  public:
@@ -86,20 +86,20 @@ class WrittenRule final : public Shared<WrittenRule> {
   detail::PullbackFunction pullback_;
 };
 
-// What a function used besides its arguments.
+// Tensors and variables that a function used besides its arguments.
 struct Used {
   Tensors tensors;           // floating
   Tensors variables;         // handles
   std::vector<DType> types;  // of the variables
 };
 
-// Runs the function again, on arguments that no pass takes for the first ones.
+// Runs the function again, on arguments behind a barrier, so that no pass merges the two computations.
 class AgainRule final : public Shared<AgainRule> {
  public:
   AgainRule(detail::TensorsFunction again, size_t arguments, Used used)
       : again_(std::move(again)), arguments_(arguments), used_(std::move(used)) {}
 
-  // `inputs`: arguments, tensors that were used, values of the variables.
+  // `inputs`: the arguments, then the used tensors, then the values of the used variables.
   std::vector<Tensor> gradient(std::span<const Tensor> inputs, std::span<const Tensor>, std::span<const Tensor> dys,
                                std::span<const uint8_t>) const override {
     Tensors args;
@@ -139,7 +139,7 @@ class AgainRule final : public Shared<AgainRule> {
   Used used_;
 };
 
-// Hears what a function uses besides its arguments.
+// Records the tensors and variables that a function uses besides its arguments.
 class UseRecorder final : public Recorder {
  public:
   explicit UseRecorder(const Tensors& args) {
@@ -194,7 +194,7 @@ detail::Tensors detail::custom_gradient_call(const TensorsFunction& f, const Ten
     const RecorderPause traces_only{RecorderPause::AllButTraces{}};
     results = f(stopped(args));
   }
-  // Tangents of what f used besides are dropped as its gradients are.
+  // Tangents of other tensors that f used are dropped, as their gradients are.
   return with_gradient(stopped(results), args, std::make_shared<const WrittenRule>(pullback));
 }
 

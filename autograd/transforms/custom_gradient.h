@@ -1,4 +1,5 @@
-// Gradients that are written, not derived; and gradients that compute again what they need, instead of keeping it.
+// custom_gradient: a function with a gradient that the user wrote. checkpoint: a function whose gradient recomputes
+// intermediate values instead of keeping them.
 //
 //   auto clipped = custom_gradient([](const Tensor& x) { return x; },
 //                                  [](const Tensor& x, const Tensor& y, const Tensor& dy) { return clip(dy, -1, 1); });
@@ -19,24 +20,24 @@
 namespace panto {
 namespace detail {
 
-// Gradients by the arguments' tensors, from those, the results and the gradients by the results.
+// Computes the gradients of the arguments' tensors from the arguments, the results and the results' gradients.
 using PullbackFunction = Callable<Tensors(const Tensors& args, const Tensors& results, const Tensors& gradients)>;
 PANTO_EXPORT Tensors custom_gradient_call(const TensorsFunction& f, const Tensors& args,
                                           const PullbackFunction& pullback);
-// `again`: f for as long as somebody may ask for gradients.
+// `again`: a copy of f that lives as long as gradients may be asked for.
 PANTO_EXPORT Tensors checkpoint_call(const TensorsFunction& f, const Tensors& args, const TensorsFunction& again);
 
 }  // namespace detail
 
-// f, with the gradient that `vjp` says: vjp(arguments..., result, gradient by result) gives those by all tensors of the
-// arguments, in order: a tensor, or a structure of as many; an undefined one is zero. It should be linear in the
-// gradient by the result where jvp is to be used. What f uses besides its arguments gets no gradient. Throws
-// InvalidArgument where the number, a shape or a dtype of the gradients is not that of the arguments.
+// Returns f with the gradient `vjp`. vjp(arguments..., result, result's gradient) returns the gradients of all tensors
+// in the arguments, in order: a tensor, or a structure with as many tensors; an undefined one is zero. For use with jvp
+// it should be linear in the result's gradient. Other tensors that f uses get no gradient. Throws InvalidArgument if
+// the number, a shape or a dtype of the gradients does not match the arguments.
 template <class F, class Vjp>
 auto custom_gradient(F f, Vjp vjp) {
   return [f = std::move(f), vjp = std::make_shared<const Vjp>(std::move(vjp))](const auto&... args) {
     using Result = std::decay_t<decltype(f(args...))>;
-    auto structure = std::make_shared<std::unique_ptr<Result>>();  // of the result, once there is one
+    auto structure = std::make_shared<std::unique_ptr<Result>>();  // the structure of the result, once f has run
     const auto noted = [&f, &structure](const auto&... own) {
       Result result = f(own...);
       *structure = std::make_unique<Result>(result);
@@ -65,9 +66,10 @@ auto custom_gradient(F f, Vjp vjp) {
   };
 }
 
-// f, which computes its inner values once more when a gradient asks for them, and keeps its arguments only. Gradients
-// also reach variables and tensors that f uses besides its arguments; inside a trace, tensors that were computed there
-// are to be arguments (InvalidArgument). f must give the same when it is called again: random ops in it need a seed.
+// Returns f, keeping only its arguments for gradients: a gradient calls f again to recompute its inner values.
+// Gradients also flow to variables and tensors that f uses besides its arguments; inside a trace, tensors computed in
+// the trace must be arguments (InvalidArgument). f must return the same when called again, so random ops in it need a
+// seed.
 template <class F>
 auto checkpoint(F f) {
   return [f = std::make_shared<const F>(std::move(f))](const auto&... args) {

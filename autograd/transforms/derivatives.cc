@@ -29,14 +29,15 @@ Shape joined(const Shape& a, const Shape& b) {
   return Shape(dims);
 }
 
-// Directions of one element each: [n, shape...].
+// The n unit directions of a shape of n elements: [n, shape...].
 Tensor basis(const Shape& shape, DType dtype) {
   const int64_t n = shape.numel();
   return reshape(eye(n, dtype), joined(Shape{n}, shape));
 }
 
-// What a tape keeps of y = f(x), as a function of the direction. The gradient is linear in what flows into it, u:
-// `tape` makes it of some u, and another one remembers how. Its own gradient by u is the derivative.
+// The derivative of y = f(x) as a function of the direction, from a tape's record. The gradient of x is linear in the
+// seed u: `tape` computes it for some u, and the tape `outer_` records that. Its gradient with respect to u is the
+// derivative.
 class Derivative {
  public:
   Derivative(GradientTape& tape, const Tensor& x, const Tensor& y) : seed_(zeros_like(y)) {
@@ -51,7 +52,7 @@ class Derivative {
   Tensor seed_, gradient_;
 };
 
-// By columns, `along(v)` each.
+// The Jacobian by columns; each is along(v).
 template <class Along>
 Tensor columns(const Tensor& x, const Along& along) {
   const VmapOptions last{.out_axes = {-1}};
@@ -84,7 +85,7 @@ Tensor detail::jacobian_at(const detail::UnaryFunction& f, const Tensor& x, Jaco
   expect_floating(y, "value of a Jacobian's function");
   expect_known(y, "value of a Jacobian's function");
   if (mode == JacobianMode::kByShape && x.numel() < y.numel()) {
-    Derivative derivative(tape, own, y);  // f is not computed again
+    Derivative derivative(tape, own, y);  // does not evaluate f again
     return columns(x, [&](const Tensor& v) { return derivative.along(v); });
   }
   const Tensor rows =

@@ -1,10 +1,10 @@
-// Derivatives of functions, made of tapes, jvp and vmap.
+// Derivatives of functions, built from tapes, jvp and vmap.
 //
 //   Tensor j = jacobian([](const Tensor& x) { return sin(x) * x[0]; })(x);     // [n] -> [n, n]
 //   Tensor h = hessian(loss)(x);                                               // [n] -> [n, n]
-//   Tensor hv = hvp(loss, x, v);                                               // that times v, without making it
+//   Tensor hv = hvp(loss, x, v);                                               // h times v, without computing h
 //
-// They are functions as others are: they may be differentiated again, batched by vmap and traced.
+// The results are ordinary functions: they can be differentiated again, batched by vmap and traced.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace panto {
 
-// How a Jacobian is computed: forwards by columns, which is less work where there are fewer inputs than outputs;
-// backwards by rows; or whichever of them is less.
+// How to compute a Jacobian. kForward: by columns, which is less work if there are fewer inputs than outputs. kReverse:
+// by rows. kByShape: whichever is less work.
 enum class JacobianMode : uint8_t { kByShape, kForward, kReverse };
 
 namespace detail {
@@ -31,7 +31,7 @@ PANTO_EXPORT Tensor hessian_at(const UnaryFunction& f, const Tensor& x);
 PANTO_EXPORT Tensor gradient_at(const UnaryFunction& f, const Tensor& x);
 }  // namespace detail
 
-// grad(f)(x): the gradient of f, which gives one element, by x, in its shape; zeros where f does not depend on it.
+// grad(f)(x): the gradient of f at x, in the shape of x. f must return one element. Zeros if f does not depend on x.
 template <class F>
 auto grad(F f) {
   return [f = detail::UnaryFunction(std::move(f))](const Tensor& x) { return detail::gradient_at(f, x); };
@@ -44,13 +44,13 @@ auto jacobian(F f, JacobianMode mode = JacobianMode::kByShape) {
   return [f = detail::UnaryFunction(std::move(f)), mode](const Tensor& x) { return detail::jacobian_at(f, x, mode); };
 }
 
-// hessian(f)(x): all second derivatives of f, which gives one element: [shape of x..., shape of x...].
+// hessian(f)(x): all second derivatives of f, which must return one element: [shape of x..., shape of x...].
 template <class F>
 auto hessian(F f) {
   return [f = detail::UnaryFunction(std::move(f))](const Tensor& x) { return detail::hessian_at(f, x); };
 }
 
-// The Hessian of f, which gives one element, at x times v, in the shape of x.
+// The product of the Hessian of f at x with v, in the shape of x. f must return one element.
 template <class F>
 Tensor hvp(const F& f, const Tensor& x, const Tensor& v) {
   const auto gradient = [&f](const Tensor& at) {
@@ -59,11 +59,11 @@ Tensor hvp(const F& f, const Tensor& x, const Tensor& v) {
   return jvp(gradient, x, v).second;
 }
 
-// What `linearize` gives: the derivative of f at one place, as a linear function of the direction. It holds what f kept
-// for its gradient, and belongs to the thread that made it.
+// The result of `linearize`: the derivative of f at a point x, as a linear function of the direction. It holds what f
+// recorded for its gradient, and belongs to the thread that made it.
 class PANTO_EXPORT LinearMap {
  public:
-  // f'(x) v, for v of the shape and dtype of x. f is not computed again.
+  // Returns f'(x) v, for v of the shape and dtype of x, without evaluating f again.
   Tensor operator()(const Tensor& v) const;
 
  private:
@@ -71,7 +71,7 @@ class PANTO_EXPORT LinearMap {
   struct Impl;
   SharedImpl<Impl> impl_;
 };
-// f(x), and its derivative there.
+// Returns f(x) and the derivative of f at x.
 PANTO_EXPORT std::pair<Tensor, LinearMap> linearize(const detail::UnaryFunction& f, const Tensor& x);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// What transforms share: calling a function of structures of tensors as one of a list of tensors. Internal.
+// Shared code of transforms: calls a function of structures of tensors as a function of a list of tensors. Internal.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ using TensorsFunction = Callable<Tensors(const Tensors&)>;
 
 template <class T, class F>
 void visit_argument(T& value, F&& f) {
-  if constexpr (!std::is_same_v<std::remove_const_t<T>, Variable>) visit(value, f);  // variables are what they are
+  if constexpr (!std::is_same_v<std::remove_const_t<T>, Variable>) visit(value, f);  // variables are passed unchanged
 }
 template <class T>
 Tensors tensors_of(const T& value) {
@@ -28,14 +28,14 @@ Tensors tensors_of(const T& value) {
   visit_argument(value, [&](const Tensor& t) { all.push_back(t); });
   return all;
 }
-// `value` with its tensors replaced by those from `next` on.
+// Replaces the tensors in `value` by tensors[next], tensors[next + 1], ...; advances `next`.
 template <class T>
 void put_tensors(T& value, const Tensors& tensors, size_t& next) {
   visit_argument(value, [&](Tensor& t) { t = tensors[next++]; });
 }
 
-// f(args...) by `around`, which gets the tensors in `args` and the function to call with those to put in their place,
-// and gives those to put in place of the result's.
+// Computes f(args...) through `around`, which gets f as a function of tensors and the tensors in `args`, and returns
+// the tensors of the result.
 template <class F, class Around, class... Args>
 auto through_tensors(const F& f, const Around& around, const Args&... args) {
   using Result = std::decay_t<std::invoke_result_t<const F&, const Args&...>>;

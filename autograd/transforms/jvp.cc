@@ -26,7 +26,7 @@ Tensor spread_to(const Tensor& t, const Tensor& like) {
   return broadcast_to(t, shape(like));
 }
 
-// What the op's gradient function gives for one input where `dy` flows into its only output; undefined: zero.
+// The op's gradient of one input if `dy` flows into its only output; undefined: zero.
 Tensor gradient_by(const JvpContext& c, int input, const Tensor& dy) {
   std::vector<PartialShape> shapes;
   std::vector<DType> types;
@@ -49,7 +49,8 @@ Tensor gradient_by(const JvpContext& c, int input, const Tensor& dy) {
   return context.gradients()[static_cast<size_t>(input)];
 }
 
-// Of an elementwise op: its gradient is dy * conj(f'), so that of f' * v is the conjugate of that of conj(v).
+// For elementwise ops: the gradient is dy * conj(f'), so the tangent f' * v is the conjugate of the gradient for dy =
+// conj(v).
 void elementwise_tangent(JvpContext& c) {
   Tensor total;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -62,14 +63,14 @@ void elementwise_tangent(JvpContext& c) {
   if (total.defined()) c.set(0, spread_to(total, c.out()));
 }
 
-// Of a reduction: each element of the input has a part in one of the output, so that the gradient of the output's sum
-// has all derivatives.
+// For reductions: each input element contributes to one output element, so the gradient of the output's sum holds all
+// derivatives.
 void reduction_tangent(JvpContext& c) {
   const Tensor dx = gradient_by(c, 0, ones_like(c.out()));
   c.set(0, sum(conjugate(dx) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
 }
 
-// The gradient is linear in what flows into it, v: its derivative by v, times the tangents, is what is looked for.
+// The gradient is linear in the seed v: the gradient of (gradient * tangents) with respect to v is the tangent.
 void doubled_gradient(JvpContext& c) {
   log_warn_once(fmt::format("jvp: {} has no rule for tangents; its gradient is differentiated instead", c.op().name()));
   GradientTape outer({.watch_variables = false});
@@ -83,7 +84,7 @@ void doubled_gradient(JvpContext& c) {
     for (int i = 0; i < c.num_inputs(); ++i) {
       if (!c.has_tangent(i)) continue;
       Tensor& x = inputs[static_cast<size_t>(i)];
-      x = identity(x);  // one of its own, should the same tensor be another input too
+      x = identity(x);  // a separate tensor, in case the same tensor is another input too
       inner.watch(x);
       sources.emplace_back(x);
       directions.push_back(c.tangent(i));

@@ -1,10 +1,10 @@
-// jvp: the derivative of a function in a direction, computed forwards beside its value.
+// jvp: forward-mode differentiation: a function's value and its derivative along a direction.
 //
 //   auto [y, dy] = jvp(f, x, v);                                      // f(x), and how it changes along v
 //   auto [z, dz] = jvp(g, std::tuple(a, b), std::tuple(va, vb));      // of a function of two arguments
 //
-// It takes no more memory than the function itself, and about twice its time; one direction is one run. A function of
-// many arguments and one result has its gradient sooner from a tape.
+// It takes no more memory than the function itself, and about twice its time per direction. For a function of many
+// arguments and one result, a tape computes the gradient faster.
 #pragma once
 
 #include <tuple>
@@ -17,7 +17,7 @@
 namespace panto {
 namespace detail {
 
-// Appends the tangents of what f gives, zeros where they are, to what it gives.
+// Returns f's results followed by their tangents, also those that are zero.
 PANTO_EXPORT Tensors jvp_call(const TensorsFunction& f, const Tensors& primals, const Tensors& tangents);
 
 template <class T>
@@ -27,9 +27,9 @@ constexpr bool is_tuple<std::tuple<T...>> = true;
 
 }  // namespace detail
 
-// f(primals) and its derivative along `tangents`, which has the structure, shapes and dtypes of `primals`. A
-// std::tuple is a list of arguments, anything else one argument. Throws InvalidArgument where tangents do not fit or
-// are not floating or complex, Unimplemented where an op on the way has no derivative.
+// Returns f(primals) and its derivative along `tangents`, which must have the structure, shapes and dtypes of
+// `primals`. A std::tuple is a list of arguments, anything else one argument. Throws InvalidArgument if tangents do not
+// fit or are not floating or complex, Unimplemented if an op on the path has no derivative.
 template <class F, class Primals>
 auto jvp(const F& f, const Primals& primals, const Primals& tangents) {
   const detail::Tensors directions = detail::tensors_of(tangents);

@@ -1,4 +1,4 @@
-// The rules by which ops are transformed: their own, or what follows from their traits. Internal.
+// Finds the rules by which ops are transformed: an op's own rule, or one that follows from its traits. Internal.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -6,9 +6,9 @@
 
 namespace panto {
 
-// Null: the op runs once for each element of the batch.
+// The rule for vmap; null: run the op once for each element of the batch.
 PANTO_EXPORT BatchFn batch_rule_of(const Op& op);
-// Null: tangents come from its gradient, differentiated once more; or there are none.
+// The rule for jvp; null: differentiate the op's gradient to get tangents, if it has one.
 PANTO_EXPORT JvpFn jvp_rule_of(const Op& op);
 
 }  // namespace panto

@@ -51,7 +51,7 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
     }
     BatchContext c(call, inputs, batched, size_);
     if (calls_functions(*call.op)) {
-      batch_rule_of (*call.op)(c);  // it looks at what the functions do
+      batch_rule_of (*call.op)(c);  // the rule checks what the functions do
     } else if (call.op->has_effect(Effect::kRandom)) {
       draw(c);
     } else if (call.op->has_effect(Effect::kWrites)) {
@@ -66,7 +66,7 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
     for (size_t k = 0; k < call.outputs.size(); ++k) call.outputs[k] = output(call, k, std::move(c.outputs()[k]));
   }
 
-  // `value` has the batch's dimension in front.
+  // `value` must have the batch's dimension in front.
   static Tensor lift(const std::shared_ptr<Vmap>& vmap, Tensor value) {
     const PartialShape& s = value.partial_shape();
     const PartialShape own = s.known_rank() ? PartialShape(s.dims().subspan(1)) : PartialShape();
@@ -83,7 +83,8 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
       failf(Code::kInvalidArgument, "randomness of vmap: expected kDifferent where {} gets what differs, got kSame",
             c.op().name());
     }
-    // A generator's state is moved for each element. Other ops take the shape only, and draw so many more.
+    // Ops that read a generator's state advance it for each element, so loop. Ops that take only a shape draw the whole
+    // batch at once.
     if (c.num_inputs() != 1 || c.batched(0) || size_ < 0) return c.loop();
     c.set_all(c.again({put_before({size_}, c.in(0))}));
   }
@@ -107,7 +108,7 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
   Randomness randomness_;
 };
 
-// The number for `i` of a list that has one for each, or one for all.
+// The axis of argument or result `i`, from a list that has one for each or one for all.
 int64_t axis_at(const std::vector<int64_t>& axes, size_t i, size_t count, const char* what) {
   if (axes.size() != 1 && axes.size() != count) {
     invalid("{} of vmap: expected 1 or {}, got {}", what, count, axes.size());
@@ -115,7 +116,7 @@ int64_t axis_at(const std::vector<int64_t>& axes, size_t i, size_t count, const 
   return axes.size() == 1 ? axes[0] : axes[i];
 }
 
-// Dimension `from` put at `to`; both count from 0.
+// Moves dimension `from` to position `to`; both count from 0.
 Tensor move_dim(const Tensor& t, int rank, int from, int to) {
   if (from == to) return t;
   std::vector<int64_t> perm;

@@ -1,11 +1,11 @@
-// vmap: makes a function of one example one of a batch of them.
+// vmap: turns a function of one example into a function of a batch of examples.
 //
 //   auto norms = vmap([](const Tensor& x) { return sqrt(sum(square(x))); });
 //   Tensor n = norms(batch);                                                  // [b, k] -> [b]
 //   auto scores = vmap(score, {.in_axes = {kNoBatch, 0}});                    // one set of parameters for all
 //
-// The function runs once, with tensors that look like one example's; each op computes all examples. It may use what
-// functions use otherwise: tapes, variables, traced functions, vmap itself; and vmap works in traces and under tapes.
+// The function runs once, with tensors that look like one example's; each op computes all examples. The function may
+// use tapes, variables, traced functions and vmap itself; vmap works in traces and under tapes.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@
 
 namespace panto {
 
-// In in_axes: the argument is the same for all examples. In out_axes: so is the result.
+// In in_axes: the argument is the same for all examples. In out_axes: the result is.
 inline constexpr int64_t kNoBatch = INT64_MIN;
 
-// What random ops do inside vmap.
+// How random ops behave inside vmap.
 enum class Randomness : uint8_t {
-  kError,      // throw InvalidArgument, which names the other two
-  kSame,       // give all examples the same numbers
-  kDifferent,  // give each its own
+  kError,      // throw InvalidArgument, naming the other two
+  kSame,       // all examples get the same numbers
+  kDifferent,  // each example gets its own numbers
 };
 
 struct VmapOptions {
-  // Which dimension of each argument counts examples, negative from the end; one number: of all. An argument of several
-  // tensors has one number for all of them.
+  // The batch dimension of each argument; negative ones count from the end. One number applies to all arguments. An
+  // argument of several tensors has one number for all of them.
   std::vector<int64_t> in_axes = detail::int_list({0});
-  std::vector<int64_t> out_axes = detail::int_list({0});  // where it goes, by tensor of the result; one number: for all
+  std::vector<int64_t> out_axes = detail::int_list({0});  // the same, by tensor of the result
   Randomness randomness = Randomness::kError;
 };
 
 namespace detail {
-// `counts`: how many of `args` each argument has.
+// `counts`: the number of tensors in each argument.
 PANTO_EXPORT Tensors vmap_call(const TensorsFunction& f, const Tensors& args, const std::vector<int64_t>& counts,
                                const VmapOptions& options);
 }  // namespace detail
 
-// The result is called with f's arguments (tensors, structures of tensors as `trace` takes, or variables, which all
-// examples share), each tensor with the batch's dimension, and gives what f gives, with it. Throws InvalidArgument
-// where no argument has a batch, sizes differ, or an axis is out of range; reading a value inside f is
-// FailedPrecondition, and assigning one that differs between examples to a variable InvalidArgument.
+// Returns a function that takes f's arguments (tensors, structures of tensors as `trace` takes, or variables, which all
+// examples share) with a batch dimension in each tensor, and returns f's results with a batch dimension. It throws
+// InvalidArgument if no argument has a batch, sizes differ, or an axis is out of range; FailedPrecondition if f reads a
+// value; and InvalidArgument if f assigns a value that differs between examples to a variable.
 template <class F>
 auto vmap(F f, VmapOptions options = {}) {
   return [f = std::move(f), options = std::move(options)](const auto&... args) {

@@ -23,7 +23,7 @@ int64_t normal_axis(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// All dimensions, with `a` and the last one exchanged: the permutation undoes itself.
+// A permutation that swaps dimension `a` and the last one; it is its own inverse.
 std::vector<int64_t> to_last(int64_t a, int rank) {
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), int64_t{0});
@@ -31,7 +31,7 @@ std::vector<int64_t> to_last(int64_t a, int rank) {
   return perm;
 }
 
-// f of x seen with dimension `axis` as the last one.
+// Applies f to x with dimension `axis` moved to the end, and moves it back.
 template <class F>
 Tensor along(const Tensor& x, int64_t axis, const char* what, F f) {
   if (axis == -1) return f(x);
@@ -42,7 +42,7 @@ Tensor along(const Tensor& x, int64_t axis, const char* what, F f) {
   return transpose(f(transpose(x, perm)), perm);
 }
 
-// Values and positions in order along the last dimension.
+// Values and positions sorted along the last dimension, in descending order.
 TopKOutputs ordered(const Tensor& x) {
   const PartialShape& shape = x.partial_shape();
   if (shape.known_rank() && shape.rank() == 0) invalid("sort: expected at least one dimension, got a scalar");
@@ -56,7 +56,7 @@ Tensor last_reversed(const Tensor& x) { return reverse(x, {-1}); }
 }  // namespace
 
 Tensor arange(Arg stop) {
-  // In the type of the end: arange(5) is of integers, arange(5.f) of floats.
+  // The type is that of the end: arange(5) gives integers, arange(5.f) floats.
   const Arg::Where where = stop.where();
   return range(Arg(0, where), std::move(stop), Arg(1));
 }
@@ -104,7 +104,7 @@ Tensor clip(Arg x, Arg low, Arg high) {
 
 namespace {
 
-// `x` with zeros where the band of the diagonals from -lower to upper is; negative: all.
+// `x` with zeros in the band of diagonals from -lower to upper; a negative bound means no limit.
 Tensor without_band(const Tensor& x, int64_t lower, int64_t upper) {
   const Tensor band = matrix_band_part(fill(shape(x), true), lower, upper);
   return select(band, zeros_like(x), x);
@@ -227,7 +227,7 @@ Tensor bincount(Arg x, const BincountOptions& options) {
       }
       if (weights.dtype() != kFloat32) weights = cast(weights, kFloat64);
     }
-    // The largest of none is the smallest number that there is.
+    // reduce_max of no elements is the smallest integer.
     return dense_bincount(numbers, maximum(reduce_max(numbers) + int64_t{1}, options.minlength), weights);
   });
 }
@@ -317,7 +317,7 @@ std::vector<Tensor> meshgrid(const ArgList& axes, const MeshgridOptions& options
     invalid("indexing: expected xy or ij, got {}", options.indexing);
   }
   const size_t n = axes.tensors().size();
-  // The dimension along which vector i goes.
+  // The dimension along which vector i varies.
   const auto dimension = [&](size_t i) { return options.indexing == "xy" && n > 1 && i < 2 ? 1 - i : i; };
   std::vector<Tensor> vectors, sizes(n);
   for (size_t i = 0; i < n; ++i) {

@@ -12,17 +12,17 @@
 namespace panto {
 namespace {
 
-// -1 where unknown, which reshape finds, once.
+// The dimensions; unknown ones are -1, of which reshape can infer one.
 std::vector<int64_t> dims_of(const PartialShape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
 bool reshape_finds(const std::vector<int64_t>& dims) { return std::ranges::count(dims, kUnknownDim) <= 1; }
 
-// [first, last) of shape(t), as a vector.
+// Dimensions [first, first + count) of shape(t), as a vector.
 Tensor recorded_dims(const Tensor& t, int64_t first, int64_t count) {
   return slice(shape(t, {.out_type = kInt64}), {first}, {count});
 }
 
-// The batch's size, as a vector of one, of the first input that has it.
+// The batch's size, as a vector of one element, from the first batched input.
 Tensor recorded_size(std::span<const Tensor> inputs, std::span<const uint8_t> batched) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (batched[i] != 0) return recorded_dims(inputs[i], 0, 1);
@@ -241,7 +241,7 @@ void each(BatchContext& c) {
 void shape_only(BatchContext& c) {
   const Tensor& x = c.in(0);
   const PartialShape& own = c.shape(0);
-  Tensor like;  // one of the batch's elements, whose bytes nobody looks at
+  Tensor like;  // a tensor with one element's shape; its values are not read
   if (own.fully_known() && !x.is_meta()) {
     like = x.numel() >= own.numel() ? view_tensor(x, Shape(own)) : allocate_tensor(x.device(), x.dtype(), Shape(own));
   } else {

@@ -1,5 +1,5 @@
-// x(...): numbers, ranges and new dimensions come to one StridedSlice; masks and positions are gathered from what that
-// gives.
+// x(...): numbers, ranges and new dimensions become one StridedSlice; masks and positions are then gathered from its
+// result.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -15,9 +15,9 @@
 namespace panto {
 namespace {
 
-constexpr int kMostIndices = 62;  // a bit each in StridedSlice's masks
+constexpr int kMostIndices = 62;  // one bit each in StridedSlice's masks
 
-// How many dimensions an index is about.
+// The number of dimensions that an index consumes.
 int dimensions_of(const Index& index) {
   switch (index.kind()) {
     case Index::Kind::kNumber:
@@ -35,7 +35,7 @@ int dimensions_of(const Index& index) {
 
 bool is_positions(const Tensor& t) { return dtypes::kInteger.contains(t.dtype()); }
 
-// A mask or positions, and the dimension of the slice that it begins with: from the end if negative.
+// A mask or positions, and the first dimension of the slice that it indexes; negative: from the end.
 struct Taken {
   const Tensor* by;
   int axis;
@@ -77,7 +77,7 @@ class Indexing {
  private:
   int64_t bit() const { return int64_t{1} << begin_.size(); }
 
-  // Of the dimension that comes next; -1 while unknown.
+  // The size of the next dimension; -1 if unknown.
   int64_t next_size() const {
     if (!shape_.known_rank()) return -1;
     return shape_.dim(after_ellipsis_ ? shape_.rank() - rest_ : done_);
@@ -140,7 +140,7 @@ class Indexing {
     done_ += dimensions;
     rest_ -= dimensions;
   }
-  // A number, whose dimension goes.
+  // Adds a number, whose dimension is removed.
   void push(int64_t begin, int64_t end, int64_t step) {
     moves_ = true;
     begin_.push_back(begin);
@@ -154,7 +154,7 @@ class Indexing {
     ++kept_;
   }
 
-  // Where in the slice `y` a tensor's dimensions begin.
+  // The first dimension of the slice `y` that a mask or positions index.
   int axis_in(const Tensor& y, const Taken& t) const {
     const bool from_end = from_end_[static_cast<size_t>(&t - taken_.data())];
     if (!from_end) return t.axis;
@@ -171,13 +171,13 @@ class Indexing {
     return gather(panto::shape(y, {.out_type = kInt64}), axis, 0);
   }
 
-  // Positions from the end made positions from the start.
+  // Converts negative positions, which count from the end, to positions from the start.
   static Tensor wrapped(const Tensor& positions, const Tensor& size) {
     const Tensor wide = positions.dtype() == kInt64 ? positions : cast(positions, kInt64);
     return select(less(wide, 0), wide + size, wide);
   }
 
-  // The elements of `y` where the mask, which is about the dimensions from `axis` on, is true.
+  // The elements of `y` where the mask is true; the mask covers the dimensions from `axis` on.
   static Tensor masked(const Tensor& y, const Tensor& mask, int axis) {
     const PartialShape &whole = y.partial_shape(), &part = mask.partial_shape();
     for (int k = 0; whole.known_rank() && k < part.rank(); ++k) {
@@ -188,7 +188,7 @@ class Indexing {
     }
     bool known = whole.known_rank();
     for (int k = 0; known && k < part.rank(); ++k) known = whole.dim(axis + k) >= 0 && part.dim(k) >= 0;
-    // What is not known yet is found not to broadcast when the graph runs.
+    // logical_and with a full tensor checks unknown dimensions when the graph runs: they must broadcast.
     const Tensor fitting = known ? mask : logical_and(mask, fill(slice(panto::shape(y), {axis}, {part.rank()}), true));
     const Tensor positions = reshape(nonzero(reshape(fitting, {-1})), {-1});
     if (part.rank() == 1) return gather(y, positions, axis);
@@ -200,8 +200,8 @@ class Indexing {
     return gather(reshape(y, joined), positions, axis);
   }
 
-  // Several at once: they broadcast, and tell the element together. Their dimensions go where the first one was if they
-  // are neighbours, else to the front, as in NumPy.
+  // Several masks or positions: they broadcast, and each element is selected by all together. Their dimensions go to
+  // the place of the first one if they are neighbours, else to the front, as in NumPy.
   Tensor together(const Tensor& y) const {
     if (!y.partial_shape().known_rank()) {
       invalid("index: expected a known rank for several masks or positions, got shape {}",
@@ -223,7 +223,7 @@ class Indexing {
         axes.push_back(axis + k);
       }
     }
-    // One shape for all, found by adding zeros.
+    // Broadcast all to one shape by adding zeros.
     Tensor zero = zeros_like(positions[0]);
     for (size_t k = 1; k < positions.size(); ++k) zero = zero + zeros_like(positions[k]);
     for (Tensor& p : positions) p = p + zero;
@@ -238,7 +238,7 @@ class Indexing {
     if (!zero.partial_shape().known_rank()) {
       invalid("index: expected positions of a known rank, got shape {}", zero.partial_shape().to_string());
     }
-    // [positions..., before..., after...] with the dimensions before put to the front.
+    // From [positions..., before..., after...], move the `before` dimensions to the front.
     const int of_positions = zero.partial_shape().rank();
     std::vector<int64_t> back;
     for (int64_t k = 0; k < axes[0]; ++k) back.push_back(of_positions + k);
@@ -254,14 +254,14 @@ class Indexing {
   std::vector<int64_t> begin_, end_, strides_;
   StridedSliceAttrs masks_;
   std::vector<Taken> taken_;
-  std::vector<bool> from_end_;  // for each of these: it comes after an Ellipsis
+  std::vector<bool> from_end_;  // for each of these: whether it comes after an Ellipsis
   bool has_ellipsis_ = false, after_ellipsis_ = false;
   bool moves_ = false;       // the slice is not `x_` itself
-  int done_ = 0, rest_ = 0;  // dimensions of `x_` that indices before, and from here on, are about
-  int kept_ = 0;             // dimensions of the slice since its beginning, or since the Ellipsis
+  int done_ = 0, rest_ = 0;  // dimensions of `x_` consumed by earlier indices, and by the remaining ones
+  int kept_ = 0;             // dimensions of the slice since its begin, or since the Ellipsis
 };
 
-// Where x(...) takes its elements from, as positions in a flat `x`: [count, 1].
+// The positions, in a flattened `x`, of the elements that x(...) selects: [count, 1].
 Tensor flat_positions(const Tensor& x, std::span<const Index> indices, Tensor& shape) {
   const Tensor numbers =
       reshape(range(int64_t{0}, size(x, {.out_type = kInt64}), int64_t{1}), panto::shape(x, {.out_type = kInt64}));
@@ -319,7 +319,7 @@ Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part) {
 
 VariablePart Variable::operator[](Index i) const { return VariablePart(*this, {std::move(i)}); }
 VariablePart Variable::operator[](std::initializer_list<Index> indices) const {
-  // No index at all is about the whole.
+  // No index selects the whole.
   return indices.size() == 0 ? VariablePart(*this, {Ellipsis}) : VariablePart(*this, indices);
 }
 VariablePart Variable::operator()(Index a) const { return VariablePart(*this, {std::move(a)}); }

@@ -1,4 +1,4 @@
-// Methods of Tensor that are ops.
+// Methods of Tensor that call ops.
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/ops/arrays.h"

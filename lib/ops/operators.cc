@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// As the typed function does, without moving the arguments once more. All these ops have the one attribute T.
+// Like the typed function, without moving the arguments again. All these ops have only the attribute T.
 Tensor call(const Op& op, Arg& x, Arg& y) {
   Arg* args[] = {&x, &y};
   AttrSlot slots[1];
@@ -45,7 +45,7 @@ Tensor operator/(Arg x, Arg y) {
 Tensor operator%(Arg x, Arg y) { return call(kFloorMod, x, y); }
 Tensor operator-(Arg x) { return neg(std::move(x)); }
 Tensor operator!(Arg x) { return logical_not(std::move(x)); }
-// An operator has no default argument that would tell the line.
+// An operator cannot have a default argument to get the caller's line.
 Tensor operator!(const Tensor& x) { return logical_not(Arg(x, std::source_location())); }
 
 Tensor operator<(Arg x, Arg y) { return call(kLess, x, y); }
@@ -76,7 +76,7 @@ Tensor& operator%=(Tensor& x, Arg y) {
   return x = std::move(left) % std::move(y);
 }
 
-// Variable -> Tensor by `f`, assigned.
+// Assigns f(v, y) to the variable.
 namespace {
 template <class F>
 Variable changed(const Variable& v, Arg& y, F f) {

@@ -3,9 +3,9 @@
 //   Tensor y = 2.0f * x - k;         // x a Tensor, k a Variable
 //   Tensor positive = y > 0;         // a bool tensor
 //
-// They are the ops Add, Sub, Mul, RealDiv, FloorMod, Neg, Less, Greater, LessEqual, GreaterEqual, Equal, NotEqual and
-// LogicalNot: shapes broadcast, types are promoted, recorders hear them. x == y is a tensor of truth values too, and no
-// condition of an `if`: `all(x == y).item<bool>()` is one.
+// They call the ops Add, Sub, Mul, RealDiv, FloorMod, Neg, Less, Greater, LessEqual, GreaterEqual, Equal, NotEqual and
+// LogicalNot: shapes broadcast, types are promoted, and recorders record them. x == y is a tensor of bools too, so it
+// cannot be the condition of an `if`; use `all(x == y).item<bool>()`.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -16,13 +16,13 @@ namespace panto {
 PANTO_EXPORT Tensor operator+(Arg x, Arg y);
 PANTO_EXPORT Tensor operator-(Arg x, Arg y);
 PANTO_EXPORT Tensor operator*(Arg x, Arg y);
-// Throws InvalidArgument between integers: whether to round (`floor_div`) or to cast is for the caller to say.
+// Throws InvalidArgument for two integers: the caller must choose between rounding (`floor_div`) and a cast.
 PANTO_EXPORT Tensor operator/(Arg x, Arg y);
 // The remainder that has the divisor's sign, as in Python.
 PANTO_EXPORT Tensor operator%(Arg x, Arg y);
 PANTO_EXPORT Tensor operator-(Arg x);
 PANTO_EXPORT Tensor operator!(Arg x);
-PANTO_EXPORT Tensor operator!(const Tensor& x);  // and not the truth value of a tensor with one element
+PANTO_EXPORT Tensor operator!(const Tensor& x);  // preferred to the conversion of one-element tensors to bool
 
 PANTO_EXPORT Tensor operator<(Arg x, Arg y);
 PANTO_EXPORT Tensor operator>(Arg x, Arg y);
@@ -31,16 +31,17 @@ PANTO_EXPORT Tensor operator>=(Arg x, Arg y);
 PANTO_EXPORT Tensor operator==(Arg x, Arg y);
 PANTO_EXPORT Tensor operator!=(Arg x, Arg y);
 
-// x = x + y, and so on: the variable gets another value; other handles of the old one keep it. Where the operation
-// throws, x is what it was.
+// x = x + y, and so on: x then refers to a new tensor; other handles keep the old one. If the operation throws, x is
+// unchanged.
 PANTO_EXPORT Tensor& operator+=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator-=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator*=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator/=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator%=(Tensor& x, Arg y);
 
-// v.assign(v + y), and so on, which all handles of the variable see: where a graph is being built that becomes a part
-// of it. `y` broadcasts. Throw InvalidArgument where the result has another dtype or shape than the variable.
+// v.assign(v + y), and so on: all handles of the variable see the new value. While a graph is being built, the
+// assignment becomes part of it. `y` broadcasts. Throw InvalidArgument if the result's dtype or shape is not the
+// variable's.
 PANTO_EXPORT Variable operator+=(const Variable& v, Arg y);
 PANTO_EXPORT Variable operator-=(const Variable& v, Arg y);
 PANTO_EXPORT Variable operator*=(const Variable& v, Arg y);

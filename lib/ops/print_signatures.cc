@@ -1,4 +1,4 @@
-// What signatures say, for the generator of typed functions (generate.py): one grammar, the library's, for both.
+// Parses signatures for the generator of typed functions (generate.py), so that the library's parser is the only one.
 //
 //   printf 'Abs(x: T; T: real) -> (y: T)\0' | panto-signatures
 //

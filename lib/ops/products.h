@@ -1,4 +1,6 @@
-// Products of matrices, vectors and batches of them.
+// Matrix products, as NumPy's `a @ b`.
+//
+//   Tensor y = matmul(x, w);  Tensor dx = matmul(dy, w, {.transpose_b = true});
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -7,10 +9,10 @@
 
 namespace panto {
 
-// What `a @ b` is in NumPy: a product of matrices [m, k] and [k, n]; of vectors as rows and columns, whose dimension is
-// not in the result; of batches of matrices in the last two dimensions, the others of which broadcast. Each is
-// transposed first where `attrs` says so; vectors are not. In graphs it is op MatMul, or BatchMatMulV2 and reshaping.
-// Where a rank is not known it is taken for 2. Throws InvalidArgument for scalars and for sizes that do not fit.
+// NumPy's `a @ b`: the product of matrices [m, k] and [k, n]. A vector is taken as a row (a) or column (b), and its
+// dimension is dropped from the result. Leading dimensions are batches and broadcast. `attrs` may ask to transpose a
+// matrix first; vectors are not transposed. In graphs this is op MatMul, or BatchMatMulV2 with reshapes. An unknown
+// rank is assumed to be 2. Throws InvalidArgument for scalars and for sizes that do not fit.
 PANTO_EXPORT Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
 
 }  // namespace panto

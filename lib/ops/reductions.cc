@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-// Calls reduction `f` with the axes that are asked for.
+// Calls reduction `f` over the given axes.
 template <class Attrs>
 Tensor over(Tensor (*f)(Arg, Arg, const Attrs&), Arg x, const std::vector<int64_t>& axis, bool keep_dims) {
   Attrs attrs;
@@ -79,7 +79,7 @@ Tensor var(Arg x, const VarianceOptions& o) {
     const Tensor squares = squared_difference(t, centre);
     if (o.correction == 0) return detail::mean_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
     const Tensor total = detail::sum_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
-    // As many elements for each result, in the type of the results.
+    // The number of elements per result, in the type of the results.
     const Tensor elements = size(t, {.out_type = kInt64}), results = size(total, {.out_type = kInt64});
     const Tensor count = floor_div(elements, maximum(results, int64_t{1})) - o.correction;
     return total / cast(maximum(count, int64_t{0}), t.dtype());
@@ -105,7 +105,7 @@ Tensor logsumexp(Arg x, const ReduceOptions& o) {
   return from_caller(x.where(), [&]() -> Tensor {
     const Tensor t = identity(std::move(x));
     const Tensor largest = stop_gradient(detail::max_over(t, {.axis = o.axis, .keep_dims = true}));
-    // An infinite shift would make NaN of infinite elements.
+    // An infinite shift would turn infinite elements into NaN.
     const Tensor shift = select(less(abs(largest), INFINITY), largest, zeros_like(largest));
     Tensor total = log(detail::sum_over(exp(t - shift), {.axis = o.axis, .keep_dims = true})) + shift;
     if (o.keep_dims) return total;

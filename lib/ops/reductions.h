@@ -1,4 +1,4 @@
-// Reductions under the names and with the arguments that NumPy and PyTorch give them.
+// Reductions with the names and arguments of NumPy and PyTorch.
 //
 //   sum(x);   sum(x, 1);   sum(x, {0, 1});   sum(x, {0, 1}, {.keep_dims = true});       // ops (ops.h)
 //   sum(x, {.axis = {1}, .keep_dims = true});   sum(x, 1, true);                        // the same
@@ -6,9 +6,9 @@
 //   max(x);   max(x, {.axis = {1}});   max(x, y);   any(x > 0);   prod(x)
 //   var(x, {.axis = {0}});   stddev(x);   norm(x);   logsumexp(x, {.axis = {-1}})
 //
-// max and min of two tensors are maximum and minimum. Beside `using namespace std` the overloads for Tensor and
-// Variable are better than the standard library's templates; std::any is a class: write panto::any or x.any() there. A
-// free `std` cannot be called beside the namespace std, so it is stddev.
+// max and min of two tensors are maximum and minimum. With `using namespace std`, the overloads for Tensor and Variable
+// are preferred to the standard library's templates. std::any is a class, though: write panto::any or x.any() there.
+// The standard deviation is called stddev, as a function `std` would clash with the namespace std.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,7 @@ template <class X>
 concept TensorOrVariable = std::same_as<X, Tensor> || std::same_as<X, Variable>;
 }  // namespace detail
 
-// Templates, so that a list, {} among them, goes to the functions that take one.
+// Templates, so that a braced list, also {}, selects the functions that take a list.
 template <std::same_as<ReduceOptions> Options = ReduceOptions>
 Tensor sum(Arg x, const Options& options) {
   return detail::sum_over(std::move(x), options);
@@ -71,7 +71,7 @@ Tensor min(Arg x, const Options& options) {
   return detail::min_over(std::move(x), options);
 }
 
-// Whether all, or any, of truth values are true.
+// Whether all, or any, of the bools are true.
 PANTO_EXPORT Tensor all(const Tensor& x, Arg axis = Arg::all_axes(), const AllAttrs& attrs = {});
 template <std::same_as<ReduceOptions> Options = ReduceOptions>
 Tensor all(Arg x, const Options& options) {
@@ -86,7 +86,7 @@ Tensor any(Arg x, const Options& options) {
 // Mean of the squared distances from the mean, and its square root; of floating types. Computed in two passes.
 PANTO_EXPORT Tensor var(Arg x, const VarianceOptions& options = {});
 PANTO_EXPORT Tensor stddev(Arg x, const VarianceOptions& options = {});
-// Over one axis, or a list: var(x, 0), stddev(x, {0, 1}, true) where the axes stay with size 1.
+// Over one axis or a list: var(x, 0), stddev(x, {0, 1}, true). With `keep_dims` the axes stay, with size 1.
 Tensor var(Arg x, AxisNumber auto axis, bool keep_dims = false) {
   return var(std::move(x), VarianceOptions{.axis = {axis}, .keep_dims = keep_dims});
 }
@@ -104,7 +104,7 @@ Tensor stddev(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
 
 struct NormOptions {
   double ord = 2;                  // 1, 2, infinity, or any positive number
-  std::vector<int64_t> axis = {};  // all, where none are given
+  std::vector<int64_t> axis = {};  // empty: all axes
   bool keep_dims = false;
 };
 // The vector norm sum(|x| ^ ord) ^ (1 / ord); for infinity the largest |x|. Throws InvalidArgument for ord <= 0.
@@ -114,7 +114,7 @@ PANTO_EXPORT Tensor norm(Arg x, const NormOptions& options = {});
 // and y broadcast.
 PANTO_EXPORT bool allclose(Arg x, Arg y, double rtol = 1e-5, double atol = 1e-8);
 
-// log(sum(exp(x))), without overflow; minus infinity where all elements are.
+// log(sum(exp(x))), without overflow; minus infinity if all elements are.
 PANTO_EXPORT Tensor logsumexp(Arg x, const ReduceOptions& options = {});
 Tensor logsumexp(Arg x, AxisNumber auto axis, bool keep_dims = false) {
   return logsumexp(std::move(x), ReduceOptions{.axis = {axis}, .keep_dims = keep_dims});

@@ -7,7 +7,7 @@
 namespace panto {
 namespace {
 
-// Whether tensors of both shapes have equally many elements only if they have the same shape.
+// Whether equal numbers of elements imply equal shapes, for tensors of these partial shapes.
 bool numel_decides(const PartialShape& a, const PartialShape& b) {
   if (!a.known_rank() || !b.known_rank() || a.rank() != b.rank()) return false;
   int unknown = 0;
@@ -33,7 +33,7 @@ Tensor with_shape_of(const Tensor& t, const Tensor& like) {
   return numel_decides(a, b) ? reshape(t, shape(like)) : of_one_shape({t, like})[0];
 }
 
-// The part of size 1 of a tensor with one element has to begin at 0 in every dimension.
+// A slice of size 1 from a tensor of size 1 fails unless it begins at 0 in every dimension.
 Tensor zero_if_equal(const Tensor& a, const Tensor& b, int64_t count) {
   const std::vector<int64_t> ones(static_cast<size_t>(count), 1);
   const Tensor zero = reshape(constant_integers({0}), ones);

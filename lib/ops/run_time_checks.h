@@ -1,5 +1,5 @@
-// What the body of a composite op expects of its inputs and does not know when it runs, as a graph's shapes may be
-// unknown then: ops that refuse at run time. Every one is an op that other programs know too, as it may be saved.
+// Run-time checks for bodies of composite ops: conditions on inputs that cannot be checked while a graph is built, as
+// shapes may be unknown. They are made of ops that other programs know too, as the graph may be saved.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace panto {
 
-// The tensors as they are, refused unless all have one shape. They are copied.
+// Returns copies of the tensors; fails at run time unless all have the same shape.
 std::vector<Tensor> of_one_shape(const std::vector<Tensor>& tensors);
 
-// `t` as it is, refused unless it has the shape of `like`. Costs next to nothing where no more than one dimension is
-// unknown.
+// Returns `t`; fails at run time unless it has the shape of `like`. Almost free if at most one dimension is unknown.
 Tensor with_shape_of(const Tensor& t, const Tensor& like);
 
-// An int64 vector with one 0, refused unless the int64 vectors `a` and `b`, of `count` elements, are equal.
+// Returns an int64 vector with one 0; fails at run time unless the int64 vectors `a` and `b`, of `count` elements, are
+// equal.
 Tensor zero_if_equal(const Tensor& a, const Tensor& b, int64_t count);
 
 }  // namespace panto

@@ -1,8 +1,8 @@
-// JvpContext: what an op's rule for `jvp` sees of one call: its inputs with their tangents, and its outputs.
+// JvpContext: the argument of an op's rule for `jvp`: a call's inputs with their tangents, and its outputs.
 //
 //   .jvp = [](JvpContext& c) { c.set(0, 2 * c.in(0) * c.tangent(0)); }
 //
-// Rules are written with public ops only; so they are differentiated, batched and traced as other calls are.
+// Rules use public ops only, so they can be differentiated, batched and traced like other calls.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class PANTO_EXPORT JvpContext : public RuleContext {
              std::span<const Tensor> outputs);
 
   const Tensor& in(int i) const { return inputs_[static_cast<size_t>(i)]; }
-  // Of input i, in its shape; undefined: zero.
+  // The tangent of input i, in its shape; undefined: zero.
   const Tensor& tangent(int i) const { return tangents_[static_cast<size_t>(i)]; }
   bool has_tangent(int i) const { return tangent(i).defined(); }
   const Tensor& out(int k = 0) const { return outputs_[static_cast<size_t>(k)]; }
@@ -28,7 +28,7 @@ class PANTO_EXPORT JvpContext : public RuleContext {
   std::span<const Tensor> inputs() const { return inputs_; }
   std::span<const Tensor> outputs() const { return outputs_; }
 
-  // The tangent of output k; not calling it means zero.
+  // Sets the tangent of output k; if it is not called, the tangent is zero.
   void set(int k, Tensor tangent) { results_[static_cast<size_t>(k)] = std::move(tangent); }
   std::vector<Tensor>& results() { return results_; }
 
@@ -37,20 +37,21 @@ class PANTO_EXPORT JvpContext : public RuleContext {
   std::vector<Tensor> results_;
 };
 
-// The sum of two tangents, or gradients, of one tensor: of numbers, or of lists of them. An undefined one is none.
+// The sum of two tangents, or gradients, of one tensor or list. An undefined one counts as zero.
 PANTO_EXPORT Tensor add_tangents(Tensor a, Tensor b);
 
-// Rules that ops share.
+// Rules that several ops use.
 namespace tangents {
 
-// For an op with a gradient that has no derivative: throws Unimplemented.
+// For an op that has a gradient but no forward derivative: throws Unimplemented.
 [[noreturn]] PANTO_EXPORT void none(JvpContext& c);
-// The op is linear in all differentiable inputs together (sums, what moves elements): it is applied to the tangents.
+// For ops that are linear in all differentiable inputs together (sums, data movement): applies the op to the tangents.
 PANTO_EXPORT void linear(JvpContext& c);
-// The op is linear in each of its differentiable inputs (products): the sum of what it gives with one after the other
+// For ops that are linear in each differentiable input (products): sums the op's results with each input in turn
 // replaced by its tangent.
 PANTO_EXPORT void multilinear(JvpContext& c);
-// The op is linear in one input, whose tangent it is applied to; derivatives by others are zero, as its gradient says.
+// For ops that are linear in one input: applies the op to its tangent. Derivatives with respect to other inputs are
+// zero, as in the op's gradient.
 PANTO_EXPORT void linear_by(JvpContext& c, int input);
 template <int kInput>
 void linear_in(JvpContext& c) {

@@ -19,7 +19,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// A request to the process, or to the thread, wakes nobody: it is looked for so often.
+// A stop request to the process or thread does not wake waiting threads, so they poll for it at this interval.
 constexpr std::chrono::nanoseconds kLookEvery = std::chrono::milliseconds(100);
 
 bool is_end(const std::exception_ptr& error) {
@@ -56,7 +56,7 @@ struct Coordinator::Impl {
     changed.notify_all();
   }
 
-  // Throws Cancelled where the calling thread is asked to stop.
+  // Throws Cancelled if the calling thread is asked to stop.
   void wait_for_end(double grace) const {
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, kLookEvery, [&] { return running == 0 || stopped; })) throw_if_cancelled();
@@ -99,7 +99,7 @@ Coordinator::~Coordinator() {
 
 void Coordinator::start(Callable<void()> body) {
   Step step = current_step();
-  // Whoever stops the caller's step stops these threads, too.
+  // Cancelling the caller's step also cancels these threads.
   if (step.cancellation != nullptr) {
     step.cancellation->watch([impl = std::weak_ptr(impl_)] {
       if (const auto alive = impl.lock()) alive->cancellation->request();

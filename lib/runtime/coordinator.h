@@ -1,13 +1,13 @@
-// Coordinator: threads that stop together, when one of them is done or fails.
+// Coordinator: a group of threads that stop together when one of them is done or fails.
 //
 //   Coordinator coordinator;
 //   coordinator.start([&] { while (!coordinator.should_stop()) session.run(enqueue); });
 //   ...
 //   coordinator.request_stop();
-//   coordinator.join();  // throws what the first thread threw that failed
+//   coordinator.join();  // throws the error of the first thread that failed
 //
-// What a thread throws asks all of them to stop. OutOfRange, the end of what a queue gives, and Cancelled once a stop
-// was asked for are no failures. Thread-safe.
+// An exception in one thread asks all threads to stop. OutOfRange (the end of a queue) is not a failure, nor is
+// Cancelled after a stop was requested. Thread-safe.
 #pragma once
 
 #include <exception>
@@ -21,25 +21,25 @@ namespace panto {
 class PANTO_EXPORT Coordinator {
  public:
   Coordinator();
-  // Asks its threads to stop, cancels what they wait for, and waits for them.
+  // Asks the threads to stop, cancels their pending waits, and joins them.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Runs `body` on a thread of its own, as part of the step that the caller is in. Throws FailedPrecondition after
-  // `join`, ResourceExhausted where there is no thread to be had.
+  // Runs `body` on a new thread, as part of the caller's step. Throws FailedPrecondition after `join`,
+  // ResourceExhausted if no thread can be created.
   void start(Callable<void()> body);
   bool should_stop() const noexcept;
-  // Asks the threads to stop: calls what `on_stop` was given, on this thread. Only the first `error` counts, and none
-  // after a stop without one.
+  // Asks the threads to stop, and calls the actions of `on_stop` on this thread. Only the first `error` is kept; an
+  // error after a stop without an error is dropped.
   void request_stop();
   void request_stop(std::exception_ptr error);
-  // `action` is called once, when a stop is asked for; at once if it was. It must not throw.
+  // Calls `action` once, when a stop is requested; at once if a stop was requested already. `action` must not throw.
   void on_stop(Callable<void()> action);
-  // Waits until a stop is asked for, at most so long. Whether it was.
+  // Waits until a stop is requested, at most `seconds`. Returns whether a stop was requested.
   bool wait_for_stop(double seconds) const;
-  // Waits until all threads have ended, and throws the first error. From `grace` seconds after a stop was asked for on,
-  // what they wait for is cancelled.
+  // Waits until all threads have ended, and throws the first error. `grace` seconds after a stop was requested, pending
+  // waits of the threads are cancelled.
   void join(double grace = 120);
 
  private:

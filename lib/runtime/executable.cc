@@ -39,7 +39,7 @@ void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
   }
 }
 
-// Where nodes run that ask for no device.
+// The device of nodes that ask for none.
 Device& default_device(std::span<const ExecutableFeed> feeds, const ExecutableOptions& options) {
   if (options.device != nullptr) return *options.device;
   for (const ExecutableFeed& feed : feeds) {
@@ -49,14 +49,14 @@ Device& default_device(std::span<const ExecutableFeed> feeds, const ExecutableOp
   return cpu_device();
 }
 
-// Which node each is that may keep a state, or expands to some that do, by what its instance says makes it one.
+// Returns the identities of all nodes that may keep state, or that expand to such nodes, under the rule `kind`.
 std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStates::Identity kind) {
   std::vector<std::pair<int, std::string>> found;
   std::map<std::string, int> count;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     if (!node.op().has_effects() && node.op().body() == nullptr) continue;
-    // With the op: what was raised has numbers that a node which is added later may get.
+    // Include the op's name: a node added later may get the id of a raised node.
     std::string text = fmt::format("{} {}", id, node.op().name());
     if (kind == NodeStates::Identity::kOrder) {
       text = node.op().name();
@@ -73,7 +73,7 @@ std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStat
   return found;
 }
 
-// Every Placeholder that is left is needed.
+// Precondition: unneeded nodes were removed, so every remaining Placeholder must be fed.
 void check_all_fed(const WorkGraph& work) {
   std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
   for (NodeOutput feed : work.feeds) fed[static_cast<size_t>(feed.node)] = 1;
@@ -98,24 +98,24 @@ ExecutableFeed feed_like(NodeOutput output, const Tensor& value) {
   return feed;
 }
 
-// The pipeline, all of it: each stage leaves a graph that the next may rely on.
+// The whole pipeline. Each stage leaves a graph that the next can rely on.
 std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const ExecutableFeed> feeds,
                                              std::span<const NodeOutput> fetches, std::span<const int> targets,
                                              const ExecutableOptions& options) {
   check_passes(options.passes);
   check_placement(options.placement);
   std::optional<Graph> ordered;
-  // In loops and branches each Recv waits for itself.
+  // With control flow, Recvs wait at run time instead (dataflow executor).
   if (!given.has_control_flow() && has_transfers(given)) order_transfers(ordered.emplace(given));
   const Graph& graph = ordered ? *ordered : given;
   check_feeds(graph, feeds);
   std::vector<NodeOutput> outputs;
   std::vector<OutputInfo> infos;
   std::vector<Tensor> abstract_values;
-  bool news = false;  // the graph's shapes do not say what is known of the feeds
+  bool news = false;  // more is known of the feeds than the graph's shapes say
   for (const ExecutableFeed& feed : feeds) {
     outputs.push_back(feed.output);
-    // What the Placeholder declares is known of every value that is let in.
+    // Every accepted value also has the shape that the Placeholder declares.
     const OutputInfo& declared = graph.info(feed.output);
     infos.push_back({feed.info.dtype, feed.info.shape.merged_with(declared.shape)});
     news = news || !graph.at(feed.output.node).is(OpKind::kPlaceholder) || !(infos.back().shape == declared.shape);
@@ -128,7 +128,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     std::vector<NodeOutput> waited_for;
     for (const int target : targets) waited_for.push_back({target, 0});
     expect_outside_of_loops(graph, "target", waited_for);
-    news = true;  // who closed a loop may have left its shapes as they were before
+    news = true;  // adding a loop's back edge may have left its shapes outdated
   }
   std::vector<std::pair<int, std::string>> known;
   if (options.states != nullptr) known = identities(graph, options.states->identity());
@@ -183,12 +183,12 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
   }
   if (options.memory_limit >= 0) {
     ExecutableOptions trial = options;
-    trial.states = nullptr;  // what nodes keep is the real plan's
+    trial.states = nullptr;  // trial plans must not touch the nodes' states
     const auto planned_bytes = [&](const WorkGraph& tried) {
       return make_plan(tried, partition(tried, planned, usual, {}), planned, trial).stats.planned_bytes;
     };
     if (planned_bytes(work) > options.memory_limit) {
-      // What was fused makes several values at once, none of which can be made again by itself.
+      // Optimize again without fusion: the values of a fused node cannot be recomputed one by one.
       work = make_work();
       runs = optimize_work(portable_passes(options.passes, PortablePasses::kLeaveOut));
     }

@@ -1,6 +1,6 @@
-// Executable: a graph made ready to run for given feeds and fetches: placed, optimized, planned.
+// Executable: a graph that is placed, optimized and planned for given feeds and fetches.
 //
-// Sessions and traced functions share it: the pipeline (validate -> place -> optimize -> plan) is in `make`, `run` only
+// Used by sessions and traced functions. `make` does the work (validate -> place -> optimize -> plan); `run` only
 // executes the plan. Immutable once made.
 // Thread-safety: `run` may be called from several threads at once.
 #pragma once
@@ -25,46 +25,48 @@ namespace panto {
 
 class CostModel;
 
-// A node output that is given at every run (any node's, not only a Placeholder's), with what is known of it now. Every
-// run must fit; static shapes allow buffers to be planned.
+// A node output whose value the caller gives at every run (of any node, not only a Placeholder), with what is known of
+// the value now. The values of every run must match it; static shapes allow buffers to be planned.
 struct ExecutableFeed {
   NodeOutput output;
   OutputInfo info;
-  // Of a resource: the handle that every run will get, if that is known. What it declares is then known of what is
-  // read.
+  // For a resource: the handle that every run will get, if known. Values read from the resource then have the type and
+  // shape that the handle declares.
   Tensor handle = {};
-  // Where every run will have it; null: not known, as a rule in host memory.
+  // The device that holds the value in every run; null: not known, usually host memory.
   Device* device = nullptr;
-  // Nobody reads it after a run: where nobody else refers to it, the run may write over it.
+  // The caller does not read the value after a run: the run may overwrite it if no one else refers to it (a donated
+  // buffer).
   bool given_away = false;
 };
 
-// What is known of the value that every run will have for `output`, from one such value. Another may have another
-// handle.
+// Describes the values of every run for `output` after one such value, `value`. Its handle is not recorded, as runs may
+// get different handles.
 PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 
-// What nodes (generators of random numbers, counts of prints) keep between runs. Executables of one instance, a session
-// or a function, share it. A node is known by its identity, which the graph that an executable is made of gives it, and
-// which no pass changes. What composites expand to is known by the composite and its place in it.
+// State that nodes keep between runs (random number generators, counts of prints). All executables of one session or
+// function share one instance. A node is found by its identity, which it gets from the graph that the executable is
+// made of, and which no pass changes. Nodes that a composite expands to are found by the composite and their position
+// in it.
 // Thread-safe.
 class PANTO_EXPORT NodeStates {
  public:
-  // What makes two nodes one, of the graphs that executables of this instance are made of.
+  // When nodes of the different graphs of one session or function count as the same node.
   enum class Identity {
-    kId,     // of versions of one graph, which keep ids
-    kOrder,  // of traces of one function: the k-th node of one op with equal attributes, of which types and shapes do
-             // not count, in the order in which they were added
+    kId,     // for versions of one graph, in which nodes keep their ids
+    kOrder,  // for traces of one function: the k-th node added with this op and these attributes, ignoring types
+             // and shapes
   };
   explicit NodeStates(Identity identity) : identity_(identity) {}
   Identity identity() const noexcept { return identity_; }
-  // What is kept for that node, or `fresh`, which is kept from now on.
+  // Returns the state of that node; stores `fresh` as its state if there is none.
   std::shared_ptr<KernelState> share(const std::string& node, std::shared_ptr<KernelState> fresh);
-  // Where those stand that can say (ResumableState), as bytes; and from such bytes on, also for nodes that are made
-  // later. The others go to their beginning. `positions` throws FailedPrecondition where one cannot say, go_to DataLoss
-  // for other bytes.
+  // `positions` returns the positions of all resumable states (ResumableState) as bytes. `go_to` continues from such
+  // bytes, also for nodes that are created later; states that the bytes do not mention restart. `positions` throws
+  // FailedPrecondition if a state cannot tell its position, `go_to` throws DataLoss for malformed bytes.
   std::string positions();
   void go_to(std::string_view positions);
-  // The instance of what differentiates a function, which has nodes of its own.
+  // A separate instance for the function's gradient function.
   std::shared_ptr<NodeStates> gradients();
 
  private:
@@ -77,28 +79,28 @@ class PANTO_EXPORT NodeStates {
 struct ExecutableOptions {
   std::string passes;                                    // as in --optimize: "" all, "off", "cse,-fusion"
   std::shared_ptr<ResourceManager> resources = nullptr;  // where VarHandleOp looks; null: default_resources()
-  NodeStates* states = nullptr;                          // null: the executable has its own. Need not outlive it
-  bool soft_placement = false;  // a device that does not exist, or has no kernel, becomes the first CPU
-  // Where nodes run that ask for no device; null: on the first GPU that a feed is on, or the value of a resource that
-  // is fed, else on the first CPU.
+  NodeStates* states = nullptr;  // null: the executable has its own. It need not outlive the executable
+  bool soft_placement = false;   // use the first CPU if a device does not exist or has no kernel
+  // The device of nodes that ask for none. Null: the first GPU that holds a feed, or the value of a resource that is
+  // fed; else the first CPU.
   Device* device = nullptr;
-  bool log_device_placement = false;  // on standard error, as TensorFlow does: a line for each node
-  std::string log_scope = {};         // before the nodes' names there: the function that they are of
-  // "": as asked, else on `device`. "by_cost": what may be on several devices is where the simulation of
-  // lib/runtime/placement/cost_placer.h ends soonest. Throws InvalidArgument for anything else.
+  bool log_device_placement = false;  // one line per node on standard error, as TensorFlow does
+  std::string log_scope = {};         // prefix of the node names in that log: the name of the function
+  // "": nodes run where they ask to, else on `device`. "by_cost": nodes that may run on several devices go where the
+  // simulation of lib/runtime/placement/cost_placer.h finishes them first. Throws InvalidArgument for anything else.
   std::string placement = {};
-  std::shared_ptr<CostModel> costs = nullptr;  // that it asks, and that the first runs are noted in; null: estimates
-  bool narrow_transfers = false;               // float32 goes from device to device as bfloat16
-  // How many nodes of the first CPU may be computed at once, where that is faster (lib/runtime/parts/trial.h).
+  std::shared_ptr<CostModel> costs = nullptr;  // used by "by_cost"; the first runs are recorded in it; null: estimates
+  bool narrow_transfers = false;               // send float32 between devices as bfloat16
+  // How many nodes of the first CPU may run at once, if that is faster (lib/runtime/parts/trial.h).
   int inter_op_threads = 1;
-  // Bytes that the plan may make room for (PlanStats::planned_bytes); -1: as many as it needs. Values are computed
-  // again where they would be more (lib/runtime/recompute.h), and not fused; nodes are then computed one after the
-  // other. Throws ResourceExhausted where that does not do, InvalidArgument where shapes are not known, Unimplemented
-  // for loops of TensorFlow 1 that stay as they are. Plans of functions that nodes call are not counted.
+  // Limit on PlanStats::planned_bytes; -1: no limit. To stay within it, values are recomputed (lib/runtime/recompute.h)
+  // and not fused, and nodes run one after the other. Throws ResourceExhausted if that is not enough, InvalidArgument
+  // if shapes are not known, Unimplemented for loops of TensorFlow 1 that could not be raised. Plans of functions that
+  // nodes call are not counted.
   int64_t memory_limit = -1;
 };
 
-// What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.
+// The mutable state of a run, reused by later runs. Opaque: each executable defines its own.
 class PANTO_EXPORT RunState {
  public:
   RunState() = default;
@@ -109,33 +111,33 @@ class PANTO_EXPORT RunState {
 
 class PANTO_EXPORT Executable {
  public:
-  // Prunes to what `fetches` and `targets` (node ids) need. Throws InvalidArgument for a Placeholder that is needed and
-  // not fed, a cycle, a device that does not exist; Unimplemented where an op has no kernel.
+  // Keeps only what `fetches` and `targets` (node ids) need. Throws InvalidArgument for a Placeholder that is needed
+  // but not fed, a cycle, or a device that does not exist; Unimplemented if an op has no kernel.
   static std::shared_ptr<Executable> make(const Graph& graph, std::span<const ExecutableFeed> feeds,
                                           std::span<const NodeOutput> fetches, std::span<const int> targets,
                                           const ExecutableOptions& options);
   virtual ~Executable() = default;
 
-  // Whether `run` takes these inputs, by feed: as many, of the dtypes and shapes and where it was made for, with
+  // Whether `run` takes these inputs, one per feed: their number, dtypes, shapes and devices match, and they have
   // values.
   virtual bool accepts(std::span<const Tensor* const> inputs) const noexcept = 0;
-  // Throws InvalidArgument where it does not.
+  // Throws InvalidArgument if `accepts` is false.
   virtual void check(std::span<const Tensor* const> inputs) const = 0;
   // False for a graph of one call on feeds and constants.
   virtual bool needs_state() const noexcept = 0;
-  // Precondition: it needs no state. False, with nothing done, where it does not accept the inputs. `outputs` are
-  // undefined before. Throws as `run` does.
+  // Precondition: `needs_state()` is false. Returns false, having done nothing, if it does not accept the inputs.
+  // `outputs` must be undefined tensors. Throws as `run` does.
   virtual bool run_without_state(const Step& step, std::span<const Tensor* const> inputs,
                                  std::span<Tensor> outputs) const = 0;
-  // A new one. Dropped after an error: parts of a run may be left in it.
+  // Returns a new state. Discard a state after an error: it may hold parts of a run.
   virtual std::unique_ptr<RunState> new_state() const = 0;
-  // `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line; Cancelled or
-  // DeadlineExceeded where the step is stopped.
-  // Preconditions: `state` is this executable's and in no other run; the inputs are accepted.
+  // Overwrites `outputs`, one per fetch. Throws what an op throws, with node and line; Cancelled or DeadlineExceeded if
+  // the step is stopped.
+  // Preconditions: `state` was made by this executable and is in no other run; the inputs are accepted.
   virtual void run(RunState& state, const Step& step, std::span<const Tensor* const> inputs,
                    std::span<Tensor> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
-  // Of the shortest run that was measured for ExecutableOptions::costs; 0: none was.
+  // The shortest run measured for ExecutableOptions::costs; 0 if none was.
   virtual double measured_seconds() const noexcept { return 0; }
   // The graph after placement and optimization.
   virtual const Graph& optimized() const = 0;

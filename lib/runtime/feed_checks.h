@@ -1,4 +1,4 @@
-// What every run of an executable asks of the values that it is given. Internal.
+// Checks the feeds of a run against what an executable was made for. Internal.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ class FeedChecks {
  public:
   explicit FeedChecks(const std::vector<ExecutableFeed>& feeds);
 
-  // Whether these are values of the feeds, in their order.
+  // Whether `inputs` match the feeds, in order.
   bool accept(std::span<const Tensor* const> inputs) const noexcept {
     if (inputs.size() != expected_.size()) return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -22,7 +22,7 @@ class FeedChecks {
     }
     return true;
   }
-  // Throws InvalidArgument where they are not.
+  // Throws InvalidArgument if they do not match.
   void check(std::span<const Tensor* const> inputs) const;
 
  private:

@@ -15,7 +15,7 @@ namespace panto {
 
 namespace {
 
-// Nodes do not ask to be where one is that is gone: TensorFlow would not read them.
+// Removes colocation with nodes that were removed: TensorFlow would not load such a graph.
 void forget_neighbours(Graph& graph) {
   constexpr std::string_view kClass = "_class", kPrefix = "loc:@";
   for (const int id : graph.ids()) {
@@ -34,7 +34,7 @@ class FunctionOptimizer {
  public:
   FunctionOptimizer(std::string_view passes, std::vector<PassRun>& runs) : passes_(passes), runs_(runs) {}
 
-  // Makes nodes call optimized functions.
+  // Makes the nodes of `graph` call optimized functions.
   void rewrite(Graph& graph) {
     for (const int id : graph.ids()) {
       const Node& node = graph.at(id);

@@ -55,7 +55,7 @@ PassList& pass_list() {
 
 struct Selection {
   std::vector<Pass> passes = {};
-  bool by_name = false;  // these were asked for, rather than others left out
+  bool by_name = false;  // passes were selected by name, not by exclusion
 };
 
 // "" all, "off", "a,b", "-a,-b".
@@ -88,7 +88,7 @@ Selection selected(std::string_view text) {
   return result;
 }
 
-// False, with the error noted, if the pass failed: the graph is then in any state.
+// Returns false, with the error in `run`, if the pass failed; the graph is then in an undefined state.
 bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
   run.name = pass.name;
   const auto start = std::chrono::steady_clock::now();
@@ -104,7 +104,7 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
     if (is_stop(error)) throw;
     run.error = error.what();
     run.changes = 0;
-    // No warning: where the graph is at fault, the user hears of it once, when it runs. PlanStats counts.
+    // Not a warning: if the graph is at fault, the user gets one error when it runs. PlanStats counts undone passes.
     log_info(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
   }
   context.flow = {};
@@ -174,7 +174,7 @@ std::string portable_passes(std::string_view passes, PortablePasses named) {
 }
 
 std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, const std::function<Graph()>& remake) {
-  const RecorderPause unheard;  // constants are computed by ops
+  const RecorderPause unheard;  // folding calls ops, which must not be recorded
   const std::vector<Pass> chosen = selected(passes).passes;
   std::vector<PassRun> runs(chosen.size());
   // Failures are rare: after one the graph is made again, and the passes before it run again.
@@ -191,12 +191,12 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
 
 namespace {
 
-// Output `before` of the node `name` is to be found under that name; the node that computes it now may have another, or
-// be somebody else's too.
+// Makes output `before` of the old node `name` available under that name again. Its value is now output `now`, of a
+// node that may have another name or other users.
 void restore_name(Graph& graph, const std::string& name, NodeOutput before, NodeOutput now) {
   if (const Node* holder = graph.find(name)) {
     if (holder->id() == before.node || now == NodeOutput{holder->id(), before.index}) return;
-    graph.rename(holder->id(), free_name(graph, name + "/fused"));  // it computes several values, this one not first
+    graph.rename(holder->id(), free_name(graph, name + "/fused"));  // this is not its first output
   }
   const Node& node = graph.at(now.node);
   NodeSpec spec = identity_spec(name, now, node.output(now.index));
@@ -226,13 +226,13 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
       if (node.num_outputs() == 0 && (node.consumers().empty() || asked)) nodes.push_back(id);
     }
   }
-  // What an op that is not here gives has no type to be read by; its node stays.
+  // Outputs of unknown ops have no type, so the sink cannot read them; keep their nodes instead.
   std::erase_if(outputs, [&](NodeOutput output) {
     const bool untyped = graph.info(output).dtype == DType::kInvalid;
     if (untyped && std::ranges::find(nodes, output.node) == nodes.end()) nodes.push_back(output.node);
     return untyped;
   });
-  // Placeholders are fed by whoever runs the result: they stay, with what they declare.
+  // Users of the result feed its Placeholders, so they stay unchanged.
   std::vector<NodeOutput> feeds;
   std::vector<OutputInfo> infos;
   std::vector<Tensor> values;
@@ -251,7 +251,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     return made;
   };
   WorkGraph work = make_work();
-  // What stands for a composite has its name, and another id.
+  // The node that replaced a composite has its name but another id.
   const auto id_now = [&](int id) {
     const Node* node = work.graph.find(graph.at(id).name());
     return node != nullptr ? node->id() : id;
@@ -263,7 +263,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     before.push_back({id_now(output.node), output.index});
     if (graph.at(output.node).num_outputs() > 1) kept.push_back(before.back().node);
   }
-  // What has a default may be fed as well.
+  // A PlaceholderWithDefault may be fed as well.
   std::vector<NodeOutput> given = work.feeds;
   for (const int id : work.graph.ids()) {
     const Node& node = work.graph.at(id);
@@ -283,9 +283,9 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     restore_name(work.graph, graph.at(outputs[i].node).name(), before[i], now[i]);
   }
   if (all) {
-    copy_endpoints(graph, work.graph);  // passes make new nodes, which get the old ones' names
+    copy_endpoints(graph, work.graph);  // matched by name, as passes replace nodes
   } else {
-    erase_endpoints(work.graph);  // what is left is another function
+    erase_endpoints(work.graph);  // the result is not that function any more
   }
   return std::move(work.graph);
 }

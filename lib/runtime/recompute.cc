@@ -1,5 +1,5 @@
-// How: in the order in which a plan runs, the step at which most is kept is looked for, and what is kept over it for a
-// later step is made anew before that one. What planning makes of it decides (graph_costs).
+// Method: find the step of the plan's order at which most bytes are live; recompute a value that is live across that
+// step just before its next reader. Repeat; the planner decides how much that saves (graph_costs).
 #include "panto/lib/runtime/recompute.h"
 
 #include <algorithm>
@@ -21,18 +21,18 @@ namespace panto {
 
 namespace {
 
-constexpr int kMostNodes = 1000;      // that are added
-constexpr int kMostPlansInVain = 16;  // with the limit in sight
+constexpr int kMostNodes = 1000;      // nodes added in total
+constexpr int kMostPlansInVain = 16;  // plans without progress, once the timeline meets the limit
 
-// A node to be computed again.
+// A node to be recomputed.
 struct Choice {
   int node = -1;
-  int reader = -1;  // the first that reads the new one, and all after it
-  int after = -1;   // the node that it comes after
+  int reader = -1;  // the first reader of the new node; later readers use it too
+  int after = -1;   // the node that the new one waits for
   int64_t bytes = 0;
 };
 
-// What is kept when, by steps of the graph's order.
+// Live bytes by step of the graph's order.
 class Timeline {
  public:
   Timeline(const Graph& graph, std::span<const NodeOutput> given_out)
@@ -65,7 +65,7 @@ class Timeline {
 
   int64_t most() const { return most_; }
 
-  // What frees most at the peak; nothing where nothing does.
+  // The choice that frees most bytes at the peak; nullopt if there is none.
   std::optional<Choice> choose() const {
     std::optional<Choice> best;
     for (int s = 0; s < peak_; ++s) {
@@ -80,7 +80,7 @@ class Timeline {
   int& last_use(int id) { return last_use_[static_cast<size_t>(id)]; }
   int last_use(int id) const { return last_use_[static_cast<size_t>(id)]; }
 
-  // Of what the plan makes room for.
+  // Bytes of the node's outputs that are planned.
   int64_t kept_bytes(const Node& node) const {
     if (!needs_kernel(node) || node.has(Trait::kSelfAllocating) || given_out_[static_cast<size_t>(node.id())]) return 0;
     int64_t sum = 0;
@@ -105,7 +105,7 @@ class Timeline {
     }
     choice.reader = order_[static_cast<size_t>(next)];
     if (graph_.at(choice.reader).device() != node.device()) return std::nullopt;
-    // What it is made of is kept until then anyway, or was never made.
+    // Its inputs must be live until then anyway, or exist before the run.
     const auto is_there = [&](const NodeOutput& input) {
       const Node& from = graph_.at(input.node);
       return needs_kernel(from) ? last_use(input.node) >= next : is_given(from);
@@ -144,7 +144,7 @@ void compute_again(Graph& graph, const Choice& choice, const std::vector<int>& r
   }
 }
 
-// The same graph with its nodes added in the order in which they run: a file keeps that.
+// A copy with nodes in execution order, which files keep.
 Graph in_order(const Graph& graph) {
   Graph result;
   std::vector<int> now(static_cast<size_t>(graph.id_limit()), -1);
@@ -166,18 +166,18 @@ Graph in_order(const Graph& graph) {
   return result;
 }
 
-// A graph that is made to fit, and what is known of it.
+// How to measure the graph that is being made to fit.
 struct Fitting {
   std::function<int64_t(const Graph&)> planned;    // bytes
-  std::function<Graph(const Graph&)> with_shapes;  // all that are known
+  std::function<Graph(const Graph&)> with_shapes;  // with all known shapes inferred
   std::function<std::vector<NodeOutput>(const Graph&)> given_out;
 };
 
-// Returns how many nodes it added. `peak`: what the plan needs then.
+// Returns how many nodes it added. `peak`: bytes that the plan needs then.
 int make_fit(Graph& graph, int64_t bytes, const Fitting& fitting, int64_t& peak) {
   int64_t best = peak = fitting.planned(graph);
   int added = 0, in_vain = 0;
-  int64_t aim = bytes;  // of the timeline, which does not know all that a plan does
+  int64_t aim = bytes;  // limit for the timeline, which only approximates a plan
   while (peak > bytes) {
     const Graph known = fitting.with_shapes(graph);
     const Timeline timeline(known, fitting.given_out(known));

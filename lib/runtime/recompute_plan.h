@@ -1,4 +1,4 @@
-// recompute_within (lib/runtime/recompute.h) of a graph that is being planned. Internal.
+// recompute_within (lib/runtime/recompute.h) for a graph that is being planned. Internal.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace panto {
 
-// Changes the graph so that `planned_bytes` of it is at most `bytes`; ids stay those of the same values. Throws
-// ResourceExhausted where that cannot be, InvalidArgument where shapes are not known.
+// Changes the graph until planned_bytes(work) is at most `bytes`; existing values keep their ids. Throws
+// ResourceExhausted if that is impossible, InvalidArgument if shapes are not known.
 void recompute_in_plan(WorkGraph& work, int64_t bytes, const std::function<int64_t(const WorkGraph&)>& planned_bytes);
 
 }  // namespace panto

@@ -58,7 +58,7 @@ void replace_node(Graph& graph, int id, std::span<const NodeOutput> with) {
     }
   }
   for (const NodeUse& use : std::vector<NodeUse>(graph.at(id).consumers().begin(), graph.at(id).consumers().end())) {
-    // Whoever came after the node still comes after what the node waited for.
+    // Nodes that came after the node still wait for what the node waited for.
     for (int control : controls) graph.add_control_input(use.node, control);
     if (use.slot != NodeUse::kControl) graph.set_input(use.node, use.slot, with[static_cast<size_t>(use.output)]);
   }
@@ -87,8 +87,8 @@ int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
 
 int remove_dead(Graph& graph, std::span<const int> roots) {
   std::vector<uint8_t> alive(static_cast<size_t>(graph.id_limit()), 0);
-  // From high to low ids: most edges come from lower ones, and nodes then lie one before the other in memory. The stack
-  // has what was found alive behind the walk.
+  // Walk from high to low ids: most edges come from lower ids, and memory is then read in order. The stack holds live
+  // nodes found behind the walk's position.
   std::vector<int> stack;
   int position = graph.id_limit();
   const auto reach = [&](int id) {
@@ -107,9 +107,9 @@ int remove_dead(Graph& graph, std::span<const int> roots) {
       visit(graph.at(id));
     }
   }
-  // Users before what they use: a dead node's users are dead.
+  // Remove consumers before producers: consumers of a dead node are dead.
   std::vector<int> unused;
-  // A loop that nobody needs has users all around: it is opened.
+  // In an unneeded loop every node has a consumer: cut its back edges.
   for (int id = 0; id < graph.id_limit(); ++id) {
     const Node* node = graph.find(id);
     if (!graph.has_control_flow()) break;
@@ -156,7 +156,7 @@ NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& i
   spec.where = node.where();
   const NodeOutput placeholder{graph.add(std::move(spec)), 0};
   graph.replace_output(output, placeholder);
-  // With its only output given, the node need not run for those who wait for it either.
+  // If its only output is fed, nodes that wait for it need not wait for the node to run.
   if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, placeholder.node);
   return placeholder;
 }
@@ -168,7 +168,7 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   WorkGraph work;
   work.graph = graph;
   Graph& g = work.graph;
-  // The sink comes first, so that a fetch of a fed output reads the Placeholder like everybody else.
+  // Add the sink before feeds are replaced, so that a fetch of a fed output reads its Placeholder too.
   NodeSpec sink;
   sink.op = fetches.empty() ? &kNoOp : &kIdentityN;
   sink.name = free_name(g, "fetches");
@@ -177,7 +177,7 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   std::vector<DType> types;
   for (const NodeOutput& fetch : fetches) {
     sink.outputs.push_back(g.info(fetch));
-    if (sink.outputs.back().dtype == DType::kInvalid) {  // of an op that is not here: it may be fed
+    if (sink.outputs.back().dtype == DType::kInvalid) {  // of an unknown op: it may be fed
       const auto fed = std::ranges::find(feeds, fetch);
       if (fed == feeds.end()) fail_unknown(g.at(fetch.node));
       sink.outputs.back() = infos[static_cast<size_t>(fed - feeds.begin())];

@@ -1,17 +1,17 @@
-// Session: runs a graph by names, TensorFlow-1 style.
+// Session: runs a graph by names of feeds and fetches, as in TensorFlow 1.
 //
 //   Session s(read_graph("graph.pb"));
 //   s.run("init");                                              // run a node for its effect
 //   Tensor y = s.run("y:0", {{"x:0", x}});
 //   auto [l, a] = s.run<2>({loss, accuracy}, {{images, batch}, {rate, 0.1}});
 //   const SessionCallable step = s.make_callable({train, loss}, {images, labels});
-//   step(batch, classes);                                        // the same run again and again, for less
+//   step(batch, classes);                                        // repeated runs at lower cost
 //
-// A session has variables of its own (by container and name), and stateful random nodes go on from run to run. Only
-// what fetches need is run. For each combination of fetches, feeds and shapes the graph is optimized and planned once.
-// docs/sessions.md shows all of it.
-// Thread-safety: everything may be called from several threads at once, while nobody changes the graph; updates of one
-// variable are ordered by its lock.
+// A session has its own variables (by container and name), and stateful random nodes continue from run to run. Only
+// nodes that the fetches need are run. For each combination of fetches, feeds and shapes the graph is optimized and
+// planned once. docs/sessions.md shows all of it.
+// Thread-safety: everything may be called from several threads at once while no thread changes the graph; updates of
+// one variable are ordered by its lock.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class ResourceManager;
 class SessionCallable;
 struct RunMetadata;  // lib/runtime/session/run_metadata.h
 
-// What is fed: a tensor, or a number, which becomes a scalar of the type that is wanted.
+// A fed value: a tensor, or a number, which becomes a scalar of the type that the graph expects.
 class PANTO_EXPORT FeedValue {
  public:
   // NOLINTBEGIN(google-explicit-constructor): written as {"x:0", x} and {"rate", 0.5}
@@ -69,82 +69,81 @@ using Feeds = std::vector<std::pair<GraphElement, FeedValue>>;
 
 struct SessionOptions {
   std::string passes = {};      // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
-  bool soft_placement = false;  // a device that is not there, or has no kernel, becomes the first CPU
-  // TensorFlow 1's loops and conditionals run as While and If where they can, but for what is fetched or fed inside of
-  // them, and where no pass is wanted.
+  bool soft_placement = false;  // use the first CPU if a device does not exist or has no kernel
+  // Runs TensorFlow 1's loops and conditionals as While and If where possible, unless something inside of them is
+  // fetched or fed. Has no effect with passes "off".
   bool raise_control_flow = true;
-  // Where nodes run that ask for no device, "/gpu:0"; "": where the feeds are. A run throws NotFound if there is none.
+  // The device of nodes that ask for none, e.g. "/gpu:0"; "": where the feeds are. A run throws NotFound if it does not
+  // exist.
   std::string device = {};
   // One line for each node on standard error when it is placed, as TensorFlow writes it:
   // "b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1". Branches and bodies of loops are placed when they are
   // first run.
   bool log_device_placement = false;
-  // "" as above; "by_cost": nodes that may run on several devices run where a simulation ends soonest
+  // "": as above. "by_cost": nodes that may run on several devices go where a simulation finishes them first
   // (lib/runtime/placement/cost_model.h; docs/devices.md).
   std::string placement = {};
-  // float32 goes from device to device as bfloat16: half the bytes, with an error of at most 2^-8 of each value.
+  // Sends float32 between devices as bfloat16: half the bytes, with a relative error of at most 2^-8.
   bool narrow_transfers = false;
-  // Threads that the loops of one node may be shared by; 0: as many as elsewhere (lib/core/step/threads.h).
+  // Threads that one node's kernel may use; 0: the process's default (lib/core/step/threads.h).
   int intra_op_threads = 0;
-  // Nodes of one run that may be computed at once, on the first CPU. 0 or 1: a run computes one after the other, on the
-  // thread that calls `run`; only those that wait (for queues, for other runs) go on beside it. More: nodes that do not
-  // depend on one another go on side by side, each with its share of the threads, where the first runs show that this
-  // is faster. What has effects or reads variables keeps its order, and results are the same to the bit. Graphs with
-  // TensorFlow 1's loops, those on several devices, and what bodies of loops and branches do do not take part.
+  // How many nodes of one run may be computed at once on the first CPU. 0 or 1: a run computes nodes one after the
+  // other on the thread that calls `run`; only nodes that wait (for queues, for other runs) go on beside it. More:
+  // independent nodes run at the same time, each with its share of the threads, if the first runs show that this is
+  // faster. Nodes that have effects or read variables keep their order, and results are the same to the bit. This does
+  // not apply to graphs with TensorFlow 1's loops, graphs on several devices, and the nodes inside bodies of loops and
+  // branches.
   int inter_op_threads = 0;
-  // Bytes that the plan of a run may make room for (PlanStats::planned_bytes); -1: as many as it needs. Values of
-  // elementwise ops and reductions are computed again where they would be more, and nodes one after the other; results
-  // are the same to the bit. A run throws ResourceExhausted where that does not do, and InvalidArgument where the
-  // shapes of feeds do not tell all others. What is fed and given out is not counted, nor what functions need that
-  // nodes call.
+  // Limit on the bytes that the plan of a run reserves (PlanStats::planned_bytes); -1: no limit. To stay within it,
+  // outputs of elementwise ops and reductions are recomputed, and nodes run one after the other; results are the same
+  // to the bit. A run throws ResourceExhausted if that is not enough, and InvalidArgument if the shapes of the feeds do
+  // not determine all other shapes. Not counted: feeds, fetched values, and memory of functions that nodes call.
   int64_t memory_limit = -1;
-  // Whether what runs here may open files that the graph names. True says nothing against a process that forbids it
+  // Whether runs of this session may open files that the graph names. True does not override a process that forbids it
   // (lib/core/io/graph_files.h).
   bool allow_files = true;
-  // CPU devices that there are to be at least. They share the hardware, and other sessions see them too.
+  // Creates CPU devices until there are this many. They share the hardware, and other sessions see them too.
   int cpu_devices = 0;
-  // Of each combination of fetches and feeds: plans for other shapes that are kept.
+  // How many plans, for different shapes, are kept for each combination of fetches and feeds.
   int max_plans = 16;
-  // Where variables, tables and queues are found by container and name; null: in a place of the session's own. Sessions
-  // with the same one share them.
+  // Where variables, tables and queues are found by container and name; null: the session has its own. Sessions with
+  // the same ResourceManager share them.
   std::shared_ptr<ResourceManager> resources = nullptr;
 };
 
-// Of one run.
+// Options of one run.
 struct RunOptions {
-  // How a run is watched. kFull: RunMetadata tells of each node when it ran and what it made; the run takes longer.
+  // Tracing. kFull: RunMetadata tells for each node when it ran and what it produced; the run takes longer.
   enum class Trace : uint8_t { kNone, kFull };
-  double timeout = 0;  // seconds after which it throws DeadlineExceeded; 0: none
+  double timeout = 0;  // seconds after which the run throws DeadlineExceeded; 0: none
   Trace trace = Trace::kNone;
-  bool partition_graphs = false;      // RunMetadata has the graphs of the devices
-  bool report_out_of_memory = false;  // ResourceExhausted tells what the run holds; the run takes longer
+  bool partition_graphs = false;      // RunMetadata contains one graph per device
+  bool report_out_of_memory = false;  // ResourceExhausted lists the largest tensors of the run; the run takes longer
 };
 
 class PANTO_EXPORT Session {
  public:
-  // Of a graph that may grow: nodes that are added to it later are known to later runs, as long as it lives (moved or
-  // not). Changes to nodes that were there before are none that a session must see. Throws InvalidArgument for a graph
-  // that is not in order.
+  // Refers to a graph that may grow: later runs see nodes that were added to it, as long as it lives (moved or not).
+  // Changes to existing nodes may go unseen. Throws InvalidArgument for an invalid graph.
   explicit Session(const Graph& graph, SessionOptions options = {});
-  // Of a graph of its own.
+  // Takes over the graph.
   explicit Session(Graph&& graph, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // The values of `fetches`, in order. A fetch is a tensor, by name or by the symbolic tensor that a GraphScope gave; a
-  // variable, which is read when everything has run; or a node that is run only, whose value is an undefined tensor: an
-  // Operation, "^name", the name of a node without outputs. Feeds may be any tensors of the graph.
-  // Throws InvalidArgument for names that are no tensors or nodes, feeds that are given twice, do not fit or are
-  // missing, FailedPrecondition for variables without a value; and what the ops throw, with the node's name and the
-  // user's line.
+  // Returns the values of `fetches`, in order. A fetch is a tensor (a name, or a symbolic tensor of a GraphScope), a
+  // variable (read after everything has run), or a node to run for its effect (an Operation, "^name", or the name of a
+  // node without outputs; its value is an undefined tensor). Any tensor of the graph may be fed.
+  // Throws InvalidArgument for unknown names and for feeds that are missing, repeated or of the wrong type or shape;
+  // FailedPrecondition for variables without a value; and what the ops throw, with the node's name and the user's line.
   std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds);
-  std::vector<Tensor> run(const Fetches& fetches);  // no defaults: they take whoever includes this longer to compile
-  // Throws DeadlineExceeded too, where the time is up: what had run by then has had its effects. `metadata`, if given,
-  // is overwritten, also where the run fails.
+  std::vector<Tensor> run(const Fetches& fetches);  // an overload, as default arguments slow down compilation of users
+  // Also throws DeadlineExceeded when the time is up; effects of nodes that ran by then remain. `metadata`, if given,
+  // is overwritten, even if the run fails.
   std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
                           RunMetadata* metadata = nullptr);
-  // As an array, for structured bindings. Throws InvalidArgument for another number of fetches.
+  // Returns an array, for structured bindings. Throws InvalidArgument unless there are N fetches.
   template <size_t N>
   std::array<Tensor, N> run(const Fetches& fetches, const Feeds& feeds) {
     std::array<Tensor, N> values;
@@ -157,7 +156,7 @@ class PANTO_EXPORT Session {
     run_into(fetches, values.data(), N);
     return values;
   }
-  // The value of one.
+  // Returns the value of a single fetch.
   template <class Fetch>
     requires std::convertible_to<const Fetch&, GraphElement>
   Tensor run(const Fetch& fetch, const Feeds& feeds) {
@@ -175,63 +174,66 @@ class PANTO_EXPORT Session {
   SessionCallable make_callable(const Fetches& fetches, const std::vector<GraphElement>& feeds);
   SessionCallable make_callable(const Fetches& fetches);
 
-  // A run in parts: each node runs once, as soon as a part asks for it, or, if it is fetched for its effect, as soon as
-  // all is fed that it needs. What is fetched and fed in all of them is said first, each may be fetched and fed once.
+  // Partial runs: a run in several parts. Each node runs once: as soon as a part fetches it or, if it is fetched for
+  // its effect, as soon as everything that it needs is fed. The setup names all fetches and feeds of all parts; each
+  // may be fetched or fed once.
   //   const std::string handle = s.partial_run_setup({"y", "z"}, {"a", "b"});
   //   Tensor y = s.partial_run(handle, {"y"}, {{"a", 1.f}})[0];
   //   Tensor z = s.partial_run(handle, {"z"}, {{"b", y}})[0];
-  // The handle ends when everything was fed and fetched, and with an error of a node.
-  // Throws InvalidArgument for a handle that is none (any more), for what is not among what was said, for what was fed
-  // or fetched before, and for fetches that need feeds that are still to come; then nothing has run.
+  // The handle ends when everything was fed and fetched, or when a node fails.
+  // Throws InvalidArgument for an unknown or ended handle, for fetches and feeds that are not in the setup or were used
+  // before, and for fetches that need feeds that were not given yet; nothing has run then.
   std::string partial_run_setup(const Fetches& fetches, const std::vector<GraphElement>& feeds);
   std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches, const Feeds& feeds);
   std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches);
 
-  // Adds the nodes of `more`, whose names must be free. Its Placeholders that have the name and type of a node here
-  // stand for that node's first output. Throws FailedPrecondition for a session of a graph that somebody else builds:
-  // add the nodes there.
+  // Adds the nodes of `more`, whose names must be unused. A Placeholder of `more` that has the name and type of an
+  // existing node stands for that node's first output. Throws FailedPrecondition if the session refers to a graph of
+  // the caller: add the nodes there.
   void extend(const Graph& more);
-  // Runs that wait or compute throw Cancelled, later ones FailedPrecondition. What was fetched stays. Harmless twice.
+  // Ends the session: running runs throw Cancelled, later ones FailedPrecondition. Fetched tensors stay valid. May be
+  // called twice.
   void close();
   bool closed() const noexcept;
-  // Empties these containers ({}: the one without a name) of every session of this process, and closes them all.
+  // Empties these containers ({}: the unnamed one) of every session of this process, and closes all sessions.
   static void reset(const std::vector<std::string>& containers);
 
-  // As the session knows it: the reference holds until a run finds new nodes.
+  // The graph as the session knows it. The reference is valid until a run finds new nodes.
   const Graph& graph() const;
   // The session's variables.
   ResourceManager& resources();
-  // Where nodes stand that go on from run to run, as those that draw random numbers do, as bytes; and from there on.
-  // They are known by their places in the graph. The first throws FailedPrecondition where such nodes in a conditional
-  // or a loop have run, whose places are not known; the second DataLoss for other bytes.
+  // `node_positions` returns, as bytes, the positions of nodes that continue from run to run, such as random number
+  // generators; `go_to` continues from such bytes. Nodes are identified by their position in the graph.
+  // `node_positions` throws FailedPrecondition if such nodes have run in a conditional or loop, where they have no
+  // fixed position; `go_to` throws DataLoss for malformed bytes.
   std::string node_positions() const;
   void go_to(std::string_view positions);
-  // What placement by cost asks: nothing but estimates at first. The first runs of each plan are noted in it; what was
-  // saved earlier may be loaded before the first.
+  // The costs that placement by cost uses: estimates only at first. The first runs of each plan are recorded in it;
+  // measurements of earlier processes may be loaded before the first run.
   CostModel& costs();
-  // Of the combination of fetches, feeds and shapes that `run` ran last. Throws FailedPrecondition before the first.
+  // The plan of the last `run`. Throws FailedPrecondition before the first run.
   PlanStats plan_stats() const;
-  // Its graph, after placement and optimization.
+  // The graph of that plan, after placement and optimization.
   Graph optimized_graph() const;
 
   class Impl;
 
  private:
-  // For the templates: in a class they would instantiate vectors for whoever includes this.
+  // Used by the templates, so that users of this header need not instantiate vectors.
   void run_into(const Fetches& fetches, const Feeds& feeds, Tensor* values, size_t count);
   void run_into(const Fetches& fetches, Tensor* values, size_t count);
   Tensor run_one(const GraphElement& fetch, const Feeds& feeds);
   Tensor run_one(const GraphElement& fetch);
   friend class SessionScope;
-  SharedImpl<Impl> impl_;  // of one session: a unique_ptr takes whoever includes this longer to compile
+  SharedImpl<Impl> impl_;  // not shared; a unique_ptr would slow down compilation of users
 };
 
-// A run of a session whose fetches and feeds are known: `callable(x, 0.5)` gives the values of the fetches for feeds in
-// the order in which they were named. It keeps what it needs of the session, and knows the graph as it was when it was
-// made. Thread-safe.
+// A run of a session with fixed fetches and feeds: `callable(x, 0.5)` returns the values of the fetches, for feeds in
+// the order in which they were named. It keeps alive what it needs of the session, and uses the graph as it was when
+// the callable was made. Thread-safe.
 class PANTO_EXPORT SessionCallable {
  public:
-  // Throws InvalidArgument for another number of values, and what Session::run throws.
+  // Throws InvalidArgument for the wrong number of values, and what Session::run throws.
   template <class... Values>
   std::vector<Tensor> operator()(const Values&... values) const {
     if constexpr (sizeof...(Values) == 0) {
@@ -251,13 +253,13 @@ class PANTO_EXPORT SessionCallable {
   SharedImpl<Impl> impl_;
 };
 
-// While one lives, its session is the one that `eval` of this thread runs in. Scopes nest.
+// While an instance lives, `eval` on this thread runs in its session. Scopes nest.
 //
 //   const SessionScope in(session);
 //   std::cout << eval(loss, {{"x", x}});
 class PANTO_EXPORT SessionScope {
  public:
-  // The session may be moved meanwhile.
+  // The session may be moved while the scope lives.
   explicit SessionScope(Session& session);
   ~SessionScope();
   SessionScope(const SessionScope&) = delete;
@@ -266,8 +268,8 @@ class PANTO_EXPORT SessionScope {
  private:
   SharedImpl<Session::Impl> impl_;
 };
-// The value of one in the session of the innermost SessionScope of this thread. Throws FailedPrecondition outside of
-// one, and what Session::run throws.
+// Returns the value of `fetch`, run in the session of this thread's innermost SessionScope. Throws FailedPrecondition
+// if there is no SessionScope, and what Session::run throws.
 PANTO_EXPORT Tensor eval(const GraphElement& fetch, const Feeds& feeds);
 PANTO_EXPORT Tensor eval(const GraphElement& fetch);
 

@@ -1,7 +1,7 @@
-// StepStats: what the executors note of a run that is watched. Internal.
+// StepStats: records the nodes of a traced ("watched") run. Internal.
 //
-// A thread that runs for a watched run has the run's StepStats; plans that it executes meanwhile, those of functions
-// too, note their nodes there. Nobody else pays more than one look for each run of a plan.
+// Each thread that works for a watched run points to the run's StepStats; the plans that it executes, also those of
+// functions, record their nodes there. Other runs pay one pointer check per plan.
 #pragma once
 
 #include <cstdint>
@@ -26,29 +26,29 @@ class StepStats {
   virtual ~StepStats();
   StepStats(const StepStats&) = delete;
   StepStats& operator=(const StepStats&) = delete;
-  // Nanoseconds since it was made.
+  // Nanoseconds since construction.
   int64_t now() const noexcept;
   void add(const Graph& graph, const Node& node, const Device& device, int64_t start, std::span<const Tensor> outputs);
   void add(std::string name, std::string op, const Device& device, int64_t start, std::span<const Tensor> outputs);
-  // What was noted so far.
+  // The nodes recorded so far.
   std::vector<NodeStats> nodes() const;
   int64_t began() const noexcept { return began_; }
-  // For an error: which nodes made the most, of the run that has no memory left.
+  // Text for an out-of-memory error: the nodes with the largest outputs.
   std::string largest_outputs() const;
 
  protected:
-  // Whether `keep` is to hear what the node computes, which takes time.
+  // Whether to compute the NodeWork for `keep`, which takes time.
   virtual bool wants_work() const { return false; }
-  // Of one execution, whose end is known.
+  // Records one execution that has ended.
   virtual void keep(NodeStats stats, const NodeWork& work);
-  // Of the calling thread.
+  // The number of the calling thread.
   int thread_number();
 
  private:
   NodeStats stats_of_run(std::string name, std::string op, const Device& device, int64_t start,
                          std::span<const Tensor> outputs) const;
   const int64_t began_;  // nanoseconds since 1970
-  const int64_t zero_;   // of the steady clock
+  const int64_t zero_;   // steady clock time of construction
   mutable std::mutex mutex_;
   std::vector<NodeStats> nodes_;
   std::vector<std::thread::id> threads_;
@@ -56,10 +56,11 @@ class StepStats {
 
 OutputStats stats_of(const Tensor& t);
 
-// Null where nobody watches. A plain pointer with the fastest kind of access: every run of a plan reads it.
+// The StepStats of this thread; null if it is not watched. A plain pointer in the fastest TLS model, as every run of a
+// plan reads it.
 extern thread_local constinit StepStats* watching_stats [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
-// What this thread runs while one lives is noted in `stats`, if that is not null.
+// While an instance lives, this thread records its nodes in `stats`; null turns recording off.
 class StepStatsScope {
  public:
   explicit StepStatsScope(StepStats* stats) noexcept : previous_(watching_stats) { watching_stats = stats; }

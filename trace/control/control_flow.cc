@@ -18,7 +18,7 @@
 namespace panto::detail {
 namespace {
 
-// Functions are the user's: their ops are called from their own lines.
+// Calls a user's function so that its ops record their own source lines.
 template <class F>
 TensorFunction with_own_lines(const F& fn) {
   return [&fn](std::span<const Tensor> in) {
@@ -34,12 +34,12 @@ TensorFunction without_arguments(const BranchFunction& fn) {
   };
 }
 
-// A tensor of which dtype and this shape are known, as `like`.
+// A symbolic tensor with the dtype and handle data of `like`, and this shape.
 Tensor of_shape(const Tensor& like, const PartialShape& shape) {
   return meta_tensor(like.dtype(), shape, std::nullopt, nullptr, like.is_meta() ? like.impl()->meta->handle : nullptr);
 }
 
-// What the values of a loop are like in every round, as far as it is said or known now.
+// The types and shapes of a loop's values in every round, as far as they are given or known at first.
 std::vector<Tensor> first_guess(std::span<const Tensor> values, const std::vector<PartialShape>& said) {
   std::vector<Tensor> likes(values.begin(), values.end());
   if (said.empty()) return likes;
@@ -57,7 +57,7 @@ std::vector<Tensor> first_guess(std::span<const Tensor> values, const std::vecto
 }
 
 TracedBody trace_round(const RoundFunction& body, std::vector<Tensor>& likes) {
-  // The shapes of what a round gives may say less than those of what it takes: then it is traced again for those.
+  // If the body's results have less precise shapes than its arguments, trace it again with these shapes.
   for (;;) {
     TracedBody traced = trace_body("body", likes, with_own_lines(body));
     const std::vector<NodeOutput>& outputs = traced.endpoints.outputs;
@@ -116,7 +116,7 @@ Tensors record_case(const Tensor& index, std::span<const BranchFunction> branche
 Tensors record_while(const RoundFunction& condition, const RoundFunction& body, Tensors values,
                      const WhileOptions& options, const std::source_location& where) {
   if (options.maximum_iterations >= 0) {
-    // The number of the round goes through the loop before the values.
+    // Add the round number as the first value of the loop.
     WhileOptions unlimited = options;
     unlimited.maximum_iterations = -1;
     if (!unlimited.shape_invariants.empty()) {

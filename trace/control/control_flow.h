@@ -6,9 +6,9 @@
 //                                [&](const Tensor& i, const Tensor& p) { return std::tuple(i + 1, p * x); },
 //                                std::tuple(tensor(0), ones_like(x)));
 //
-// Called eagerly they run as C++ does: the branch that is taken, round after round. While a function is traced, or a
-// graph is made, each is one node (StatelessIf, StatelessCase, StatelessWhile, or, where something in it has an effect,
-// If, Case, While), which chooses when it runs. Functions may use tensors and variables from outside, as lambdas do.
+// Eagerly they run like C++ control flow. While a function is traced or a graph is built, each becomes one node, which
+// decides at run time: StatelessIf, StatelessCase or StatelessWhile; or If, Case or While if something inside has an
+// effect. Functions may capture tensors and variables from outside, as lambdas do.
 //
 // Values are tensors, or structures of them as `trace` takes them. The functions of a loop take the members of a tuple,
 // pair or array one by one, or the structure as a whole.
@@ -31,10 +31,10 @@
 namespace panto {
 
 struct WhileOptions {
-  int64_t maximum_iterations = -1;   // the loop ends after so many rounds in any case; -1: no limit
-  int64_t parallel_iterations = 10;  // kept for who runs the graph elsewhere: results do not depend on it
-  // Of the values, in order: dimensions that change from round to round are unknown (-1). Empty: what changes is found
-  // out.
+  int64_t maximum_iterations = -1;   // the loop ends after this many rounds; -1: no limit
+  int64_t parallel_iterations = 10;  // stored in the node for other runtimes; has no effect on results
+  // The shapes of the values, in order, with -1 for dimensions that change from round to round. Empty: found out by
+  // tracing.
   std::vector<PartialShape> shape_invariants = {};
 };
 
@@ -44,7 +44,7 @@ using Tensors = std::vector<Tensor>;
 using BranchFunction = Callable<Tensors()>;
 using RoundFunction = Callable<Tensors(std::span<const Tensor>)>;
 
-// Whether it is to be a node: somebody writes a graph, or the value is not there yet.
+// Whether to add a node: a graph is being recorded, or the condition has no value yet.
 PANTO_EXPORT bool makes_node(const Tensor& condition);
 PANTO_EXPORT bool makes_node();
 PANTO_EXPORT bool holds(const Tensor& condition);
@@ -70,7 +70,7 @@ R like_with(R like, std::span<const Tensor> tensors) {
   visit(like, [&](Tensor& t) { t = *next++; });
   return like;
 }
-// Calls f with the structure, or with its members.
+// Calls f with the structure if it takes that, else with its members.
 template <class F, class V>
 auto call_with(F& f, const V& values) {
   if constexpr (std::is_invocable_v<F&, const V&>) {
@@ -79,7 +79,7 @@ auto call_with(F& f, const V& values) {
     return std::apply(f, values);
   }
 }
-// The branch as one that gives tensors; `like` is set to what it gave.
+// Wraps the branch as a function that returns tensors; sets `like` to the branch's result.
 template <class R, class F>
 BranchFunction erase_branch(F& f, R& like) {
   return [&f, &like]() -> Tensors {
@@ -97,9 +97,10 @@ BranchFunction erase_branch(F& f) {
 
 }  // namespace detail
 
-// What `then` gives if `pred` is true, else what `otherwise` gives: nothing, a tensor or a structure of tensors, of the
-// same dtypes in both. `pred`: a scalar that is a bool, a number (true: not 0) or a string (true: not empty).
-// Throws InvalidArgument where the branches give different numbers of tensors, or other dtypes.
+// Returns the result of `then` if `pred` is true, else that of `otherwise`: nothing, a tensor or a structure of
+// tensors, of the same dtypes in both. `pred`: a scalar that is a bool, a number (true: not 0) or a string (true: not
+// empty).
+// Throws InvalidArgument if the branches return different numbers of tensors, or other dtypes.
 template <class F, class G>
 auto cond(Arg pred, F then, G otherwise, std::source_location where = std::source_location::current()) {
   using R = std::decay_t<std::invoke_result_t<F&>>;
@@ -121,8 +122,8 @@ auto cond(Arg pred, F then, G otherwise, std::source_location where = std::sourc
   }
 }
 
-// What branch number `index` (int32) gives; the last one where there is none of that number. Branches are functions
-// without arguments, of one result type R: nothing, a tensor or a structure of tensors.
+// Returns the result of branch number `index` (int32); of the last branch if there is no such number. Branches are
+// functions without arguments and with the same result type R: nothing, a tensor or a structure of tensors.
 template <class R>
 R switch_case(Arg index, const std::vector<Callable<R()>>& branches,
               std::source_location where = std::source_location::current()) {
@@ -148,9 +149,9 @@ inline Tensor switch_case(Arg index, const std::vector<Callable<Tensor()>>& bran
   return switch_case<Tensor>(std::move(index), branches, where);
 }
 
-// `values`, or what `body` makes of them, again and again, while `condition` of them is true. Dtypes stay what they
-// are; shapes may change from round to round.
-// Throws InvalidArgument where the body gives other tensors than it takes.
+// Replaces `values` by body(values) while condition(values) is true, and returns the last values. Dtypes must not
+// change; shapes may change from round to round.
+// Throws InvalidArgument if the body's results do not match its arguments in number and dtypes.
 template <class C, class B, class V>
 V while_loop(C condition, B body, V values, const WhileOptions& options = {},
              std::source_location where = std::source_location::current()) {
@@ -158,7 +159,7 @@ V while_loop(C condition, B body, V values, const WhileOptions& options = {},
   if (!detail::makes_node()) {
     for (; left.maximum_iterations != 0; left.maximum_iterations -= left.maximum_iterations > 0 ? 1 : 0) {
       const Tensor more = detail::call_with(condition, values);
-      if (more.is_meta()) break;  // inside a transform, which examples go on is not known here
+      if (more.is_meta()) break;  // inside a transform, the condition may differ by example
       if (!detail::holds(more)) return values;
       values = detail::call_with(body, values);
     }

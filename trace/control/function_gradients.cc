@@ -41,7 +41,7 @@ void make_branches_ready(Graph& graph, int id) {
                std::move(outputs));
 }
 
-// Of the outputs that the function had before it was made ready.
+// The gradients of the outputs that the function had before it was made ready.
 std::vector<Tensor> output_gradients(const GradContext& g, const ReadyFunction& ready) {
   std::vector<Tensor> dys(ready.gradient->recorded);
   for (size_t k = 0; k < dys.size(); ++k) dys[k] = g.dy(static_cast<int>(k));
@@ -76,11 +76,11 @@ void branches_gradient(GradContext& g) {
   std::vector<uint8_t> needed(inputs, 0);
   for (size_t i = 0; i < inputs; ++i) needed[i] = g.needs(static_cast<int>(i) + 1) ? 1 : 0;
   std::vector<int> zeros_too;                         // outputs
-  std::vector<DType> given(inputs, DType::kInvalid);  // the gradient's, where a branch has one
+  std::vector<DType> given(inputs, DType::kInvalid);  // dtype of the input's gradient, if a branch has one
   std::vector<Tensor> dys = output_gradients(g, *branches[0]);
   for (const ReadyFunction* branch : branches) {
     const std::shared_ptr<const FunctionGradient::Part> part = branch->gradient->part(needed, dys);
-    // It may have been made for more outputs than are asked about.
+    // The part may need gradients of more outputs than were given; use zeros for these.
     for (const int source : part->sources) {
       if (source < 0 && !dys[static_cast<size_t>(~source)].defined()) zeros_too.push_back(~source);
     }

@@ -18,7 +18,7 @@
 namespace panto::detail {
 namespace {
 
-// -1: unknown.
+// The size of the first dimension; -1 if unknown.
 int64_t number_of_slices(const Tensors& elems) {
   if (elems.empty()) invalid("elems: expected at least one tensor, got none");
   int64_t count = -1;
@@ -38,11 +38,11 @@ PartialShape without_first(const PartialShape& shape) {
   return shape.rank() < 0 ? PartialShape() : PartialShape(shape.dims().subspan(1));
 }
 
-// Calls of the function, each with a slice.
+// Calls the function once per slice.
 SliceResult call_one_by_one(const SliceFunction& fn, const Tensors& elems, Tensors state, bool reverse, int64_t count) {
   std::vector<Tensors> slices;  // by tensor of elems
   for (const Tensor& t : elems) slices.push_back(unpack(t, count));
-  std::vector<Tensors> outputs;  // by output: one for each slice
+  std::vector<Tensors> outputs;  // by output: one result per slice
   for (int64_t n = 0; n < count; ++n) {
     const auto at = static_cast<size_t>(reverse ? count - 1 - n : n);
     Tensors slice;
@@ -60,8 +60,8 @@ SliceResult call_one_by_one(const SliceFunction& fn, const Tensors& elems, Tenso
   return all;
 }
 
-// One loop. Slices are taken from the ends of lists, and put at the ends of others: that takes the same time for each,
-// forwards and backwards.
+// Records one loop. Slices are popped from the ends of lists and pushed to the ends of others, which takes constant
+// time, forwards and backwards.
 SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tensors& state, bool reverse,
                       int64_t count) {
   std::vector<PartialShape> slice_shapes;
@@ -73,7 +73,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   values.insert(values.end(), state.begin(), state.end());
   const Tensor rounds = count >= 0 ? tensor(static_cast<int32_t>(count)) : shape(elems[0])[0];
 
-  // What the function gives is known when it was called once.
+  // Trace the function once to learn its outputs.
   std::vector<Tensor> likes;
   for (size_t i = 0; i < elems.size(); ++i) likes.push_back(meta_tensor(elems[i].dtype(), slice_shapes[i]));
   likes.insert(likes.end(), state.begin(), state.end());
@@ -134,7 +134,7 @@ SliceResult over_slices(const SliceFunction& fn, const Tensors& elems, Tensors s
       return fn(s, slice);
     };
     if (count > 0) return call_one_by_one(own_lines, elems, std::move(state), reverse, count);
-    return loop_over(fn, elems, state, reverse, count);  // it tells the shapes of what there is none of
+    return loop_over(fn, elems, state, reverse, count);  // without slices, the loop tells the shapes of the outputs
   });
 }
 

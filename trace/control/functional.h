@@ -1,12 +1,12 @@
-// Functions applied to one slice of tensors after another.
+// map_fn, foldl, foldr and scan: apply a function to one slice of tensors after another.
 //
 //   Tensor y = map_fn([](const Tensor& row) { return row / sum(row); }, x);           // as a batch of rows
 //   Tensor total = foldl([](const Tensor& sum, const Tensor& row) { return sum + row; }, x, zeros({3}));
 //   Tensor sums = scan([](const Tensor& sum, const Tensor& row) { return sum + row; }, x, zeros({3}));
 //   auto [state, ys] = scan([&](const Tensor& h, const Tensor& in) { return std::pair(next(h, in), out(h)); }, x, h0);
 //
-// Slices are taken along the first dimension, of all tensors in `elems`, which is a tensor or a structure of tensors.
-// Eagerly they are as many calls of the function; while a function is traced, or a graph is made, one loop.
+// Slices are taken along the first dimension of all tensors in `elems`, a tensor or a structure of tensors. Eagerly,
+// the function is called once per slice; while a function is traced or a graph is built, one loop is recorded.
 #pragma once
 
 #include <source_location>
@@ -24,25 +24,25 @@
 namespace panto {
 
 struct ScanOptions {
-  bool reverse = false;  // the last slice first; results stand where their slices do
+  bool reverse = false;  // start with the last slice; results keep the order of slices
 };
 
 namespace detail {
 
-// What one slice gives: the next state, and what is stacked.
+// The result for one slice: the next state, and outputs to be stacked.
 struct SliceResult {
   Tensors state;
   Tensors outputs;
 };
 using SliceFunction = Callable<SliceResult(std::span<const Tensor> state, std::span<const Tensor> slice)>;
 
-// The last state, and the outputs of all slices stacked. Throws InvalidArgument where first dimensions differ.
+// Returns the last state, and the outputs of all slices, stacked. Throws InvalidArgument if first dimensions differ.
 PANTO_EXPORT SliceResult over_slices(const SliceFunction& fn, const Tensors& elems, Tensors state, bool reverse,
                                      const std::source_location& where);
 
 }  // namespace detail
 
-// What fn(slice), a tensor or a structure of tensors, gives for each slice, stacked.
+// Returns fn(slice) of all slices, stacked: a tensor or a structure of tensors.
 template <class F, class E>
 auto map_fn(F fn, const E& elems, std::source_location where = std::source_location::current()) {
   using R = std::decay_t<decltype(detail::call_with(fn, elems))>;
@@ -73,14 +73,14 @@ template <class F, class E, class V>
 V foldl(F fn, const E& elems, const V& initializer, std::source_location where = std::source_location::current()) {
   return detail::fold(fn, elems, initializer, false, where);
 }
-// The same from the last slice on.
+// The same from the last slice to the first.
 template <class F, class E, class V>
 V foldr(F fn, const E& elems, const V& initializer, std::source_location where = std::source_location::current()) {
   return detail::fold(fn, elems, initializer, true, where);
 }
 
-// All that foldl computes on the way, stacked. Where `fn` gives a pair of the next state and something else, a pair of
-// the last state and the others, stacked.
+// Returns all intermediate states of foldl, stacked. If `fn` returns a pair (next state, output), returns a pair of the
+// last state and the outputs, stacked.
 template <class F, class E, class V>
 auto scan(F fn, const E& elems, const V& initializer, const ScanOptions& options = {},
           std::source_location where = std::source_location::current()) {

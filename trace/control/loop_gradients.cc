@@ -1,5 +1,5 @@
-// How: a loop that is made ready counts its rounds, and puts what the gradient of a round will read into lists, an
-// element for each round. Its gradient is a loop that counts down and takes them out again, the last one first.
+// Method: a loop that is made ready counts its rounds, and pushes the values that the gradient of a round will read to
+// lists, one element per round. Its gradient is a loop that counts down and pops them, last one first.
 #include <algorithm>
 #include <utility>
 
@@ -42,7 +42,7 @@ NodeOutput add_empty_list(Graph& graph, const std::string& scope, const OutputIn
   return {graph.add(std::move(spec)), 0};
 }
 
-// Which values the body hands on as they are.
+// Which values the body passes on unchanged.
 std::vector<uint8_t> unchanged(const GraphFunction& body) {
   std::vector<uint8_t> same;
   const Endpoints& endpoints = body.endpoints();
@@ -56,16 +56,16 @@ std::vector<uint8_t> unchanged(const GraphFunction& body) {
   return same;
 }
 
-// A tensor of which only what the graph says is known.
+// A symbolic tensor of this type and shape.
 Tensor like(const OutputInfo& info) { return meta_tensor(info.dtype, info.shape); }
 
-// Whether a round makes value k of value i.
+// Whether value k after a round depends on value i before it.
 bool makes(const FunctionGradient& gradient, size_t i, size_t k) {
   return ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0;
 }
 
-// Values whose gradient is asked for, or is on the way to one that is, perhaps some rounds before.
-// `count`: of the loop's values; of higher orders more is recorded of a round, which is inside it.
+// Values whose gradient is asked for, or leads to one that is, possibly over several rounds.
+// `count`: the number of the loop's values; for higher orders a round records further, inner values.
 std::vector<uint8_t> on_the_way(const FunctionGradient& gradient, const GradContext& g, size_t count) {
   std::vector<uint8_t> wanted(count, 0);
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = g.needs(static_cast<int>(i)) ? 1 : 0;
@@ -82,7 +82,7 @@ std::vector<uint8_t> on_the_way(const FunctionGradient& gradient, const GradCont
   return wanted;
 }
 
-// What is made in a round of a value whose gradient flows has one that flows, too, if it is wanted.
+// If a gradient flows into value k, it also flows into the wanted values that k is computed from in a round.
 void spread(const FunctionGradient& gradient, const GradContext& g, std::span<const uint8_t> wanted,
             std::vector<uint8_t>& flows) {
   for (bool more = true; more;) {
@@ -124,7 +124,7 @@ ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body,
     result.elements.push_back(kept.argument ? infos[k] : parts.graph.info(parts.outputs[k]));
   }
 
-  // The values, the number of rounds, the lists.
+  // The loop's values, then the number of rounds, then the lists.
   std::vector<Tensor> values;
   for (const OutputInfo& info : infos) values.push_back(like(info));
   values.push_back(like(kScalarCount));
@@ -176,12 +176,12 @@ void loop_gradient(GradContext& g) {
   const FunctionGradient& gradient = *ready.gradient;
   const size_t count = ready.outputs;
 
-  // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
-  // first one is a constant. Without those of which nothing comes that anybody needs: slices of data, as a rule.
+  // `flows`: values with a nonzero gradient: those with an output gradient, and the values that they are computed from
+  // in a round. Unwanted values are left out; these are typically slices of data.
   const std::vector<uint8_t> wanted = on_the_way(gradient, g, count);
   std::vector<uint8_t> flows(count, 0);
   for (size_t k = 0; k < count; ++k) flows[k] = wanted[k] != 0 && g.has_dy(static_cast<int>(k)) ? 1 : 0;
-  // Variables that a round reads: their gradients are sums over the rounds.
+  // Gradients of variables that a round reads are summed over the rounds.
   std::vector<Tensor> seeds(gradient.recorded);
   std::vector<uint8_t> needed(count, 0);
   std::shared_ptr<const FunctionGradient::Part> part;
@@ -193,7 +193,7 @@ void loop_gradient(GradContext& g) {
       if (flows[i] != 0 && !seeds[i].defined()) seeds[i] = g.has_dy(at) ? g.dy(at) : zeros_like(g.out(at));
     }
     part = ready.gradient->part(needed, seeds);
-    // It may have been made for more values than are asked about.
+    // The part may need gradients of more values; then these flow, too.
     more = false;
     for (const int source : part->sources) {
       if (source >= 0 || flows[static_cast<size_t>(~source)] != 0) continue;
@@ -209,7 +209,7 @@ void loop_gradient(GradContext& g) {
     sum_types.push_back(gradient_type(*part, i));
   }
 
-  // The number of rounds left, gradients of values, sums, lists.
+  // Values of the gradient loop: the number of rounds left, gradients of values, sums, lists.
   std::vector<Tensor> values = {g.out(static_cast<int>(count))};
   std::vector<size_t> flowing;
   for (size_t i = 0; i < count; ++i) {

@@ -21,10 +21,10 @@ namespace {
 
 struct Array {
   int id = -1;
-  std::set<int> aliases;  // nodes that hand the handle on
+  std::set<int> aliases;  // nodes that pass the handle on
   std::set<int> calls;    // ops on the array
   std::set<NodeOutput> flows;
-  std::set<int> passes;  // nodes that hand the flow on
+  std::set<int> passes;  // nodes that pass the flow on
 };
 
 class ArrayRaiser {
@@ -88,7 +88,7 @@ class ArrayRaiser {
     return follow_flow(array) ? std::optional(std::move(array)) : std::nullopt;
   }
 
-  // False where the flow goes elsewhere, or another one comes in.
+  // Returns false if the flow goes elsewhere, or if another flow joins it.
   bool follow_flow(Array& array) const {
     std::vector<NodeOutput> stack = {{array.id, 1}};
     for (const int call : array.calls) {
@@ -188,7 +188,7 @@ class ArrayRaiser {
     }
   }
 
-  // Of a node that gives the list instead of the flow.
+  // Replaces node `id`, which returns the flow, by node `with`, which returns the list.
   void take_place(int id, int with) {
     graph_.replace_output({id, 0}, {with, 0});
     graph_.replace_control(id, with);
@@ -213,12 +213,12 @@ class ArrayRaiser {
     return graph_.add(std::move(spec));
   }
 
-  // In the round and on the branch that the node is in: where its input is.
+  // Adds a constant in the same round and branch as the node: it waits for the node's input.
   NodeOutput constant_near(int id, int slot, const Tensor& value) {
     const Node& node = graph_.at(id);
     NodeOutput near = node.input(slot);
     NodeSpec spec = const_spec(graph_.unique_name(node.name() + "/element_shape"), value);
-    if (graph_.at(near.node).is(OpKind::kSwitch)) {  // to wait for it does not tell its outputs apart
+    if (graph_.at(near.node).is(OpKind::kSwitch)) {  // a control edge from a Switch does not tell the branches apart
       near = {graph_.add(identity_spec(graph_.unique_name(node.name() + "/near"), near, graph_.info(near))), 0};
     }
     spec.control_inputs = {near.node};

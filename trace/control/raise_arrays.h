@@ -1,5 +1,5 @@
-// Arrays of TensorFlow 1 (TensorArrayV3 and its kin) as lists (TensorList...), which are values and have gradients.
-// Internal.
+// Replaces arrays of TensorFlow 1 (TensorArrayV3 and related ops) by lists (TensorList...), which are values and have
+// gradients. Internal.
 #pragma once
 
 #include <span>
@@ -8,9 +8,10 @@
 
 namespace panto {
 
-// Before loops are raised (lib/graph/flow/raise.h). An array whose handle is used for nothing but reading, writing and
-// asking for its size, and whose flow goes nowhere else, becomes a list that goes where the flow went; others, of which
-// the graph has gradients already, stay. How many became lists. `kept`: ids of nodes that are read or run by others.
+// Call it before loops are raised (lib/graph/flow/raise.h). An array becomes a list, which takes the place of its flow
+// value, if its handle is used only to read, write and get the size, and its flow goes nowhere else. Other arrays stay,
+// such as those whose gradients are already in the graph. Returns the number of arrays that became lists. `kept`: ids
+// of nodes that are read or run from outside the graph.
 int raise_arrays(Graph& graph, std::span<const int> kept);
 
 }  // namespace panto

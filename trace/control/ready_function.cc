@@ -24,7 +24,7 @@ const ReadyFunction* find_ready_info(const FunctionRef& function) { return note_
 
 const ReadyFunction& ready_info(const FunctionRef& function, const GradContext& g) {
   const ReadyFunction* ready = find_ready_info(function);
-  // Whether no gradient comes but of what it gave before that.
+  // Whether all given gradients belong to outputs that existed before the function was made ready.
   const auto is_enough = [&](const ReadyFunction& info) {
     for (int k = static_cast<int>(info.outputs); k < g.num_outputs(); ++k) {
       if (g.has_dy(k)) return false;
@@ -76,7 +76,7 @@ void replace_node(Graph& graph, int id, const Op& op, std::vector<NodeOutput> in
 
 namespace {
 
-// Stands for a value of a branch that was not taken.
+// A placeholder for a value of a branch that was not taken.
 NodeOutput add_fake(Graph& graph, const OutputInfo& info) {
   NodeSpec spec;
   spec.name = graph.unique_name("not_taken");
@@ -92,7 +92,7 @@ ReadyBranches make_branches_ready(std::span<const FunctionRef> functions) {
   ReadyBranches result;
   const size_t outputs = functions[0].body->output_types().size();
   std::vector<std::shared_ptr<FunctionGradient>> gradients;
-  std::vector<std::vector<OutputInfo>> extras;  // by branch: what it gives besides
+  std::vector<std::vector<OutputInfo>> extras;  // by branch: the outputs that were added
   for (const FunctionRef& function : functions) {
     gradients.push_back(concrete_of(*graph_function(function))->gradient(false));
     const auto& parts = gradients.back()->forward->parts();

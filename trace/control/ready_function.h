@@ -1,5 +1,5 @@
-// Functions that were made ready for gradients: beside what they gave before, they give what gradients will read.
-// Internal to the gradients of conditionals and loops.
+// Functions that were made ready for gradients: they also return the values that gradients will read. Internal to the
+// gradients of conditionals and loops.
 #pragma once
 
 #include <memory>
@@ -13,49 +13,50 @@ namespace panto {
 
 using FunctionGradient = ConcreteFunction::Gradient;
 
-// What such a function says of itself: GraphFunction::note.
+// The record attached to such a function: GraphFunction::note.
 struct ReadyFunction {
   std::shared_ptr<FunctionGradient> gradient;
-  size_t inputs = 0, outputs = 0;  // of the function before
-  // By FunctionGradient::kept: which input of the node, or output (~k) of it, has the value. Of a loop ~k is a list of
-  // values.
+  size_t inputs = 0, outputs = 0;  // of the original function
+  // By FunctionGradient::kept: the node's input that holds the value, or ~k for output k. For a loop, output k is a
+  // list of values.
   std::vector<int> kept;
-  // Where the function was ready before: what it said then. What is made ready twice has gradients of gradients.
+  // The previous record, if the function was ready already: a function that is made ready twice has second-order
+  // gradients.
   std::shared_ptr<const ReadyFunction> previous;
 };
 
-// Branches made ready: each gives, behind its outputs, what the gradient of any of them reads.
+// Branches made ready: each returns, after its outputs, the values that the gradients of all branches read.
 struct ReadyBranches {
   std::vector<FunctionRef> functions;
   std::vector<OutputInfo> extras;
 };
 ReadyBranches make_branches_ready(std::span<const FunctionRef> functions);
 
-// A loop made ready: it takes and gives, behind its values, the number of rounds, and lists of such elements.
+// A loop made ready: after its values, it carries the number of rounds, and one list per entry of `elements`.
 struct ReadyLoop {
   FunctionRef condition, body;
   std::vector<OutputInfo> elements;
 };
-// `values`: what is known of them in every round.
+// `values`: type and shape of the loop's values in every round.
 ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body, std::span<const OutputInfo> values);
-// As list ops take it: -1 for a dimension that may be any, a scalar -1 for any shape.
+// The argument `element_shape` of list ops: -1 for an unknown dimension, a scalar -1 for an unknown shape.
 Tensor spelled_shape(const PartialShape& shape);
 
-// Null for a function that was not made ready.
+// Returns the record of a function; null if it was not made ready.
 const ReadyFunction* find_ready_info(const FunctionRef& function);
-// What says how the gradient is made that `g` asks for. Throws Unimplemented for a function that was not made ready, or
-// not for gradients of that order.
+// Returns the record for the order of gradient that `g` asks for. Throws Unimplemented if the function was not made
+// ready for that order.
 const ReadyFunction& ready_info(const FunctionRef& function, const GradContext& g);
-// The gradients of the function's inputs, from those of its outputs: calls of the ops that compute them. `kept`: by
-// FunctionGradient::kept. Undefined where there is none.
+// Calls the ops that compute the gradients of the function's inputs from `dys`, those of its outputs. `kept`: by
+// FunctionGradient::kept. A gradient is undefined if there is none.
 std::vector<Tensor> inputs_gradients(const ReadyFunction& ready, std::span<const Tensor> kept,
                                      std::span<const Tensor> dys, std::span<const uint8_t> needed);
-// Of input i, which has one.
+// The dtype of the gradient of input i, which must have one.
 DType gradient_type(const FunctionGradient::Part& part, size_t i);
-// Zeros of a value's shape; of a variable's, where `value` is a handle.
+// Zeros of a value's shape; if `value` is a handle, of the variable's shape.
 Tensor zeros_for(const Tensor& value, DType dtype);
 
-// The node is of another call from now on, with more outputs.
+// Turns the node into another call, with more outputs.
 void replace_node(Graph& graph, int id, const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs,
                   std::vector<OutputInfo> outputs);
 

@@ -52,7 +52,7 @@ std::vector<AttrValue> defaults(const Op& op) {
   return attrs;
 }
 
-// What is asked for in a trace must give what tapes that listen will read: `orders` times as much as it does.
+// Calls the conditional, made ready `orders` times, so that it returns the values that active tapes will read.
 std::vector<Tensor> call_branches_for_gradients(bool is_case, const Tensor& index, std::vector<Tensor> inputs,
                                                 std::vector<FunctionRef> functions, int orders) {
   const Op& op = branches_op(is_case, stateful(functions));
@@ -155,7 +155,7 @@ std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody conditi
                               int64_t parallel_iterations) {
   TracedBody both[] = {std::move(condition), std::move(body)};
   std::vector<Tensor> inputs(values.begin(), values.end());
-  // What is used from outside goes through the loop as it is.
+  // Captured values pass through the loop unchanged.
   const std::vector<Tensor> captures = share_captures(both);
   inputs.insert(inputs.end(), captures.begin(), captures.end());
   for (size_t i = values.size(); i < inputs.size(); ++i) {

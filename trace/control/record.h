@@ -1,4 +1,4 @@
-// Ops that call functions, made of functions that are graphs already. Internal.
+// Calls of conditional and loop ops, made from traced functions. Internal.
 #pragma once
 
 #include <span>
@@ -11,25 +11,25 @@
 
 namespace panto {
 
-// A call of StatelessIf, or If where a branch has effects, with what the branches use from outside. `index`: of
-// StatelessCase or Case, the number of a branch; else of two branches, the first if it is true. Throws InvalidArgument
-// where branches give different tensors.
+// Calls StatelessCase if `is_case`, else StatelessIf (Case or If if a branch has effects), with the values that the
+// branches capture. `index`: the number of the branch, or the condition, which selects the first of two branches if
+// true. Throws InvalidArgument if the branches' results differ in number or dtype.
 std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector<TracedBody> branches);
-// A call of StatelessWhile, or While. Both take `values`.
+// Calls StatelessWhile, or While if there are effects. `condition` and `body` take `values`.
 std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody condition, TracedBody body,
                               int64_t parallel_iterations);
 
 // FunctionRuntime::call_for_gradients.
 std::vector<Tensor> call_for_gradients(CompositeContext& c);
 
-// Of a call of If or Case, as a rule for it sees it.
+// The branches of a call of If or Case, in the call's rule.
 template <class Context>
 std::vector<FunctionRef> branches_of(const Context& c) {
   if (c.op().is(OpKind::kCase)) return {c.functions("branches").begin(), c.functions("branches").end()};
   return {c.function("then_branch"), c.function("else_branch")};
 }
 
-// The op of that kind for functions that have effects, or for ones that have none, and its attributes.
+// The conditional or loop op for functions with or without effects, and its attributes.
 const Op& branches_op(bool is_case, bool stateful);
 std::vector<AttrValue> branches_attrs(const Op& op, DType index, std::span<const DType> inputs,
                                       std::span<const DType> outputs, std::vector<FunctionRef> branches);

@@ -1,4 +1,4 @@
-// What ops that call functions need of traces and tapes: lib knows the interface only.
+// Implements FunctionRuntime, the interface through which ops in lib that call functions use traces and tapes.
 #include <algorithm>
 
 #include "panto/autograd/tape.h"
@@ -61,7 +61,7 @@ class Runtime final : public FunctionRuntime {
       return;
     }
     GradientTape tape({.watch_variables = false, .unconnected_zero = true});
-    std::vector<Tensor> own;  // one tensor may be two inputs
+    std::vector<Tensor> own;  // separate tensors, as one tensor may be passed as two inputs
     std::vector<GradSource> sources;
     std::vector<size_t> positions;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -102,7 +102,7 @@ class Runtime final : public FunctionRuntime {
   }
   static bool listening() { return !recorders().empty(); }
 
-  // By the function that the file names for it.
+  // Calls the gradient function that the file names for this function.
   static std::vector<Tensor> gradients_by_file(const GraphFunction& function, const std::vector<Tensor>& inputs,
                                                const std::vector<Tensor>& dys) {
     const std::shared_ptr<const GraphFunction> gradient = graph_function(function.gradient());

@@ -24,14 +24,14 @@ class VariableMakerScope {
   VariableMaker* previous_;
 };
 
-// Whether two tensors are one input.
+// Whether two tensors can share one input: the same tensor, or handles of one resource.
 bool same_value(const Tensor& a, const Tensor& b) {
   if (a.id() == b.id()) return true;
   if (a.dtype() != kResource || b.dtype() != kResource || a.is_meta() || b.is_meta()) return false;
   return *static_cast<const ResourceHandle*>(a.impl()->data) == *static_cast<const ResourceHandle*>(b.impl()->data);
 }
 
-// What is known of the resource that it refers to; null where nothing is.
+// What is known of the resource that `t` refers to; null if nothing.
 std::shared_ptr<const HandleInfo> handle_info(const Tensor& t) {
   if (t.is_meta()) return t.impl()->meta->handle;
   if (t.dtype() != kResource) return nullptr;

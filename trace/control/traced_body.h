@@ -1,4 +1,4 @@
-// C++ functions made graphs that ops call: branches, conditions, bodies of loops. Internal.
+// Traces C++ functions as graphs for ops that call functions: branches, conditions, bodies of loops. Internal.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace panto {
 
-// What a C++ function does, as a graph. What it uses from outside, symbolic or not, is an input behind its arguments.
+// The graph of a C++ function. Tensors that it captures, symbolic or not, are inputs after its arguments.
 struct TracedBody {
   std::string name;
   Graph graph;
@@ -21,12 +21,11 @@ struct TracedBody {
   std::vector<Tensor> captures;  // values of the last inputs
 };
 
-// Calls `fn` once with symbolic tensors for `arguments`, of which dtypes, shapes and what handles refer to count. No
-// recorder that is open hears of it. Throws what `fn` throws.
+// Calls `fn` once with symbolic tensors that have the dtypes, shapes and handle data of `arguments`. Active recorders
+// do not record the calls. Throws what `fn` throws.
 PANTO_EXPORT TracedBody trace_body(std::string name, std::span<const Tensor> arguments, const TensorFunction& fn);
 
-// Makes the bodies functions that take the same inputs: the arguments, then what any of them uses from outside, which
-// is returned.
+// Gives all bodies the same inputs: the arguments, then the captures of all bodies, which are returned.
 std::vector<Tensor> share_captures(std::span<TracedBody> bodies);
 
 PANTO_EXPORT std::shared_ptr<const GraphFunction> function_of(TracedBody body);

@@ -1,4 +1,4 @@
-// vmap and jvp of conditionals and loops: conditionals and loops whose functions are transformed.
+// vmap and jvp of conditionals and loops, by transforming the functions that they call.
 #include "panto/trace/control/transforms.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Tensors call_function(const GraphFunction& function, std::span<const Tensor> inp
   return outputs;
 }
 
-// A function is called another time, or where it would not have been called.
+// For functions that are called twice, or that would not have been called: throws if they have effects.
 void expect_no_effects(const FunctionBody& function, const char* what) {
   constexpr uint8_t kSeen = Effect::kWrites | Effect::kRandom | Effect::kExternal;
   if ((function.effects() & kSeen) == 0) return;
@@ -42,7 +42,7 @@ void expect_no_effects(const FunctionBody& function, const char* what) {
         what, function.name());
 }
 
-// One of the functions, chosen now where it is known, else when the graph runs.
+// Calls one of the branches: chosen now if the index has a value, else when the graph runs.
 Tensors choose(const CallView& c, const Tensor& index, std::span<const BranchFunction> branches) {
   const std::source_location nowhere;
   if (c.op().is(OpKind::kCase)) {
@@ -61,7 +61,7 @@ void expect_no_numbers_drawn(const FunctionBody& function) {
 
 Tensor as_bool(const Tensor& t) { return t.dtype() == kBool ? t : not_equal(t, zeros_like(t)); }
 
-// By element of the batch: `yes` where `mask`, a vector, is true.
+// Selects by element of the batch: `yes` where the vector `mask` is true, else `no`.
 Tensor choose_rows(const Tensor& mask, const Tensor& yes, const Tensor& no) {
   const int rank = yes.partial_shape().rank();
   if (rank < 0) {
@@ -79,7 +79,7 @@ void expect_scalar_condition(const PartialShape& shape) {
   failf(Code::kUnimplemented, "vmap of a condition: expected a scalar for each example, got {}", shape.to_string());
 }
 
-// Of a batch in front, the values of all outputs with one.
+// Calls the function on a batch, whose dimension is in front in inputs and outputs.
 Tensors batch_call(const GraphFunction& function, std::span<const Tensor> inputs, std::span<const uint8_t> batched,
                    std::span<const uint8_t> out_batched) {
   VmapOptions options;
@@ -91,7 +91,7 @@ Tensors batch_call(const GraphFunction& function, std::span<const Tensor> inputs
   return detail::vmap_call(call, {inputs.begin(), inputs.end()}, std::vector<int64_t>(inputs.size(), 1), options);
 }
 
-// Bit i of element k: output k is computed from input i, along any way.
+// result[k][i]: whether output k depends on input i, along any path.
 std::vector<std::vector<uint8_t>> dependences(const GraphFunction& function) {
   const Graph& graph = function.graph();
   const size_t inputs = function.endpoints().inputs.size();
@@ -115,7 +115,7 @@ std::vector<std::vector<uint8_t>> dependences(const GraphFunction& function) {
   return result;
 }
 
-// What is true of some values of a loop, and then of those that are made of them.
+// Spreads flags of a loop's values to all values that depend on them over any number of rounds.
 void spread(const std::vector<std::vector<uint8_t>>& made_of, std::vector<uint8_t>& flags) {
   for (bool more = true; more;) {
     more = false;
@@ -171,7 +171,7 @@ void batch_branches(BatchContext& c) {
     for (size_t k = 0; k < outputs; ++k) c.set_out(static_cast<int>(k), std::move(results[k]));
     return;
   }
-  // Examples choose differently: all branches are computed, and each example takes from its own.
+  // Examples choose differently: compute all branches, and select each example's results.
   expect_scalar_condition(c.shape(0));
   for (const auto& function : functions) expect_no_effects(*function, "vmap of a condition that differs by example");
   std::vector<Tensors> all;
@@ -182,7 +182,7 @@ void batch_branches(BatchContext& c) {
     const Tensor mask = c.op().is(OpKind::kCase) ? equal(c.in(0), tensor(static_cast<int32_t>(b))) : as_bool(c.in(0));
     for (size_t k = 0; k < outputs; ++k) {
       const auto with_batch = [&](const Tensor& t) { return any ? t : expand_dims(t, 0); };
-      // Of what no example changes the first dimension is 1, and broadcasts.
+      // Values that are the same for all examples have a first dimension of 1 and broadcast.
       results[k] = choose_rows(mask, with_batch(all[b][k]), b + 2 == all.size() ? with_batch(results[k]) : results[k]);
     }
   }
@@ -200,12 +200,12 @@ void batch_loop(BatchContext& c) {
   const std::vector<std::vector<uint8_t>> made_of = dependences(*body);
   spread(made_of, batched);
   const std::vector<uint8_t> asks = dependences(*condition)[0];
-  bool differs = false;  // examples end after different numbers of rounds
+  bool differs = false;  // examples run different numbers of rounds
   for (size_t i = 0; i < count; ++i) differs = differs || (asks[i] != 0 && batched[i] != 0);
   if (differs) {
     expect_no_effects(*body, "vmap of a loop whose length differs by example");
     expect_no_effects(*condition, "vmap of a loop whose length differs by example");
-    // What a round changes is then another value in each example.
+    // Every value that a round changes then differs between examples.
     for (size_t i = 0; i < count; ++i) {
       const bool same = body->endpoints().outputs[i] == body->endpoints().inputs[i];
       if (!same && body->output_types()[i] != kResource) batched[i] = 1;

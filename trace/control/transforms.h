@@ -6,8 +6,8 @@ namespace panto {
 class BatchContext;
 class JvpContext;
 
-// For FunctionRuntime. Throw Unimplemented where examples choose differently among functions that have effects, or
-// where a function that has some would be called twice.
+// For FunctionRuntime. Throw Unimplemented if examples would choose differently among functions with effects, or if a
+// function with effects would be called twice.
 void batch_branches(BatchContext& c);
 void batch_loop(BatchContext& c);
 void jvp_branches(JvpContext& c);

@@ -1,4 +1,4 @@
-// Changes of shape and order: Reshape and its kin, Transpose, repetition.
+// Ops that change shape and order: Reshape and related ops, Transpose, Tile.
 
 #include <array>
 
@@ -17,7 +17,7 @@ using Dims = SmallVector<int64_t, 8>;
 
 PartialShape to_shape(const Dims& dims) { return PartialShape(std::span<const int64_t>(dims.data(), dims.size())); }
 
-// The dimensions in `values`, none of which may be negative; unknown ones are -1.
+// The dimensions in `values`; unknown ones are -1. Throws if one is negative.
 PartialShape dims_from(const KnownIntegers& values, const char* what) {
   if (!values.counted()) return {};
   Dims dims;
@@ -28,15 +28,15 @@ PartialShape dims_from(const KnownIntegers& values, const char* what) {
   return to_shape(dims);
 }
 
-// A scalar stands for a vector of one element, as in TensorFlow.
+// A scalar shape counts as a vector of one element, as in TensorFlow.
 void reshape_shape(ShapeContext& c) {
   if (c.rank(1) > 1) c.expect_rank(1, 1);
   const PartialShape& from = c.shape(0);
   const KnownIntegers wanted(c, 1);
   if (!wanted.counted()) return c.output(PartialShape::unknown());
   Dims dims;
-  int64_t product = 1;  // of the dimensions that are given
-  int inferred = -1;    // the dimension that is to be found
+  int64_t product = 1;  // of the given dimensions
+  int inferred = -1;    // the dimension to be inferred
   bool unknown = false;
   for (int64_t i = 0; i < wanted.count(); ++i) {
     const int64_t d = wanted.known(i) ? wanted[i] : kUnknownDim;
@@ -92,7 +92,7 @@ void squeeze_shape(ShapeContext& c) {
     const int64_t d = from.dim(i);
     const bool wanted = squeezed[static_cast<size_t>(i)];
     if (wanted && d >= 0 && d != 1) invalid("dimension {}, which is to be squeezed: expected 1, got {}", i, d);
-    // Without a list, whether an unknown dimension goes is unknown, and with it the rank.
+    // Without a list, an unknown dimension may or may not be removed, so the rank is unknown.
     if (listed.empty() && d < 0) return c.output(PartialShape::unknown());
     if (listed.empty() ? d != 1 : !wanted) dims.push_back(d);
   }
@@ -171,8 +171,8 @@ void tile_shape(ShapeContext& c) {
   c.output(to_shape(dims));
 }
 
-// Every dimension of dy becomes two, how often and what; the sum over the first of each pair undoes the repetition.
-// `dims` calls for those of one tile, `from` as far as they are known.
+// The gradient of Tile: splits every dimension of dy into (repeats, tile) and sums over the repeats. `from`: what is
+// known of the tile's shape; `dims` returns its dimensions as a tensor.
 template <class Dims>
 Tensor sum_of_tiles(const Tensor& dy, const Tensor& times, const PartialShape& from, const Dims& dims) {
   const KnownIntegers multiples(times);
@@ -198,7 +198,7 @@ void tile_gradient(GradContext& g) {
   g.set(0, sum_of_tiles(g.dy(), g.in(1), g.in_shape(0), [&] { return g.shape(0); }));
 }
 
-// What is known of the shape of a tile, where so many make up `whole`.
+// What is known of the shape of one tile, if `multiples` of it make up `whole`.
 PartialShape tile_of(const PartialShape& whole, const KnownIntegers& multiples) {
   if (!whole.known_rank()) return PartialShape::unknown();
   if (!multiples.counted()) return PartialShape::of_rank(whole.rank());
@@ -229,7 +229,7 @@ void tile_grad_shape(ShapeContext& c) {
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
 
-// The elements of each example stay in order.
+// The batch rule of ops that keep the elements in order.
 void same_elements_batch(BatchContext& c) {
   std::vector<int64_t> dims(c.out_shape().dims().begin(), c.out_shape().dims().end());
   dims.insert(dims.begin(), c.size());
@@ -263,7 +263,7 @@ void tile_batch(BatchContext& c) {
   c.set_out(0, tile(c.in(0), put_before({1}, c.in(1))));
 }
 
-// Numbers put at the positions that the permutations spell.
+// Inverts the permutations of a batch by scattering positions.
 void invert_batch(BatchContext& c) {
   if (c.size() < 0 || !c.shape(0).fully_known()) return c.loop();
   const Tensor& x = c.in(0);

@@ -50,7 +50,7 @@ void gather_shape(ShapeContext& c) {
   if (!from || !at) return;
   PartialValues values;
   for (const std::optional<int64_t>& i : *at) {
-    if (i && (*i < 0 || *i >= params.dim(0))) return;  // the kernel says so
+    if (i && (*i < 0 || *i >= params.dim(0))) return;  // the kernel reports it
     values.push_back(i ? (*from)[static_cast<size_t>(*i)] : std::nullopt);
   }
   c.output_values(0, std::move(values));
@@ -81,7 +81,8 @@ void append(std::vector<int64_t>& list, const std::vector<int64_t>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
-// Without batch dimensions dy is [O, J, I] and params is [O, K, I], whatever the ranks and the axis turn out to be.
+// The gradient for unknown ranks or axis. Without batch dimensions, dy is [O, J, I] and params is [O, K, I], whatever
+// ranks and axis turn out to be.
 Tensor recorded_gather_gradient(GradContext& g) {
   if (g.integer("batch_dims") != 0) {
     fail(Code::kUnimplemented,
@@ -96,9 +97,9 @@ Tensor recorded_gather_gradient(GradContext& g) {
   return reshape(transpose(sums, {1, 0, 2}), dims);
 }
 
-// A sum by segment. With B the batch dimensions, O those of params before the axis, J those of the indices, I those of
-// params after the axis: dy is [B, O, J, I] and params is [B, O, K, I]. The J go before the O, rows of one batch get
-// segments of their own, and the sums, [B K, O, I], are put back in order.
+// A segment sum. Let B be the batch dimensions, O those of params before the axis, J those of the indices, I those of
+// params after the axis: dy is [B, O, J, I] and params is [B, O, K, I]. J is moved before O, each batch gets its own
+// segments, and the sums, [B K, O, I], are transposed back.
 void gather_gradient(GradContext& g) {
   if (!g.needs(0)) return;
   const PartialShape& params = g.in_shape(0);
@@ -150,7 +151,7 @@ void gather_gradient(GradContext& g) {
                                  : unsorted_segment_sum(rows, segments, count.recorded);
   if (axis == 0) return g.set(0, sums);
 
-  std::vector<int64_t> order = segment_axes;  // [B, K, O, I] in terms of params' dimensions
+  std::vector<int64_t> order = segment_axes;  // positions of [B, K, O, I] among params' dimensions
   append(order, sequence(batch, axis));
   append(order, sequence(axis + 1, rank));
   if (params.fully_known()) {
@@ -198,7 +199,7 @@ void gather_batch(BatchContext& c) {
   if (!c.batched(1) && batch == 0) return c.set_out(0, gather(c.in(0), c.in(1), axis + 1));
   if (!c.batched(0) && batch == 0) {
     const Tensor taken = gather(c.in(0), c.in(1), axis);
-    std::vector<int64_t> perm = {axis};  // the batch's dimension is where the indices' are
+    std::vector<int64_t> perm = {axis};  // the batch's dimension is at the position of the indices
     append(perm, sequence(0, axis));
     append(perm, sequence(axis + 1, c.rank(0) + c.rank(1)));
     return c.set_out(0, axis == 0 ? taken : transpose(taken, perm));

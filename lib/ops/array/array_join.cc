@@ -1,4 +1,4 @@
-// Putting tensors together and taking them apart.
+// Ops that join and split tensors.
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
@@ -23,7 +23,8 @@ PartialShape with_dim(const PartialShape& from, int axis, int64_t dim) {
   return to_shape(dims);
 }
 
-// The merged shape of inputs [0, n): all the same but for dimension `except`. Of unknown rank if all are.
+// The merged shape of inputs [0, n), which must be equal except in dimension `except`. Of unknown rank if all inputs
+// are.
 PartialShape common_shape(const ShapeContext& c, int n, int except) {
   Dims dims;
   int first = -1;  // the input that set the rank
@@ -50,7 +51,7 @@ PartialShape common_shape(const ShapeContext& c, int n, int except) {
   return first < 0 ? PartialShape::unknown() : to_shape(dims);
 }
 
-// Values of the inputs [0, n), one after the other.
+// Sets the output's known values: those of inputs [0, n), concatenated.
 void join_values(ShapeContext& c, int n) {
   PartialValues all;
   for (int i = 0; i < n; ++i) {
@@ -86,7 +87,8 @@ void concat_shape(ShapeContext& c) {
   c.output(result);
 }
 
-// dy cut along an axis that turns out when the graph runs. `along` is 1 for it and 0 for the other dimensions.
+// Splits dy along an axis that is only known when the graph runs. `along` is 1 for that axis and 0 for other
+// dimensions.
 void recorded_concat_gradient(GradContext& g) {
   const int n = g.num_inputs() - 1;
   Tensor begin = zeros_like(cast(g.shape(0), kInt64));
@@ -99,7 +101,8 @@ void recorded_concat_gradient(GradContext& g) {
   }
 }
 
-// dy cut along the axis. Where the parts begin follows from the inputs' shapes, recorded from the first unknown one on.
+// Splits dy along the axis. The parts' begins follow from the inputs' shapes; from the first unknown shape on, they are
+// recorded.
 void concat_gradient(GradContext& g) {
   const int n = g.num_inputs() - 1;
   const KnownIntegers axis(g.in(n));
@@ -144,7 +147,7 @@ void pack_shape(ShapeContext& c) {
   const int64_t each = common.numel();
   if (axis == 0) return join_values(c, n);
   if (each < 0 || each * n > kMaxPartialValues) return;
-  // Vectors side by side.
+  // Vectors packed as columns.
   PartialValues values(static_cast<size_t>(each * n));
   for (int i = 0; i < n; ++i) {
     const std::optional<PartialValues> part = c.values(i);
@@ -213,7 +216,7 @@ void split_v_shape(ShapeContext& c) {
   const int64_t whole = from.dim(axis);
   const KnownIntegers sizes(c, 1, parts);
   int64_t sum = 0;
-  int rest = -1;  // the part that has what is left
+  int rest = -1;  // the part that gets the rest
   for (int k = 0; k < parts && sizes.complete(); ++k) {
     if (sizes[k] < -1) invalid("size_splits[{}]: expected at least -1, got {}", k, sizes[k]);
     if (sizes[k] >= 0) {
@@ -245,7 +248,7 @@ void split_v_gradient(GradContext& g) {
   g.set(0, n == 1 ? parts[0] : concat(parts, g.in(2)));
 }
 
-// The gradients of all outputs, which have one shape; zeros for those that did not contribute.
+// The gradients of all outputs, which have the same shape; zeros for outputs without a gradient.
 std::vector<Tensor> all_gradients(const GradContext& g) {
   std::vector<Tensor> all;
   int some = 0;
@@ -286,7 +289,8 @@ void split_v_batch(BatchContext& c) {
   for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
 }
 
-// One row each, of attribute `shape` together. What is known of the inputs is checked.
+// The shape of each input, one row; together the inputs have the shape in attribute `shape`. Checks what is known of
+// the inputs.
 template <class Context>
 PartialShape parallel_row(const Context& c) {
   const PartialShape& whole = c.shape_attr("shape");

@@ -1,4 +1,4 @@
-// Tensors made from a few numbers.
+// Ops that make tensors from a few numbers.
 
 #include <cmath>
 
@@ -37,7 +37,7 @@ void fill_shape(ShapeContext& c) {
   c.output(std::move(result));
 }
 
-// How many steps of `delta` lead from `start` to `limit`, the last one included if it is a part of one.
+// The number of steps of size `delta` from `start` to `limit`, rounded up.
 int64_t step_count(int64_t start, int64_t limit, int64_t delta) {
   if (delta == 0) invalid("delta: expected a number other than 0, got 0");
   if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
@@ -54,7 +54,7 @@ int64_t step_count(int64_t start, int64_t limit, int64_t delta) {
   return static_cast<int64_t>(count);
 }
 
-// In the element's own precision, as TensorFlow computes it.
+// The same for floating types, in the element's precision, as in TensorFlow.
 template <class T>
 int64_t step_count_real(T start, T limit, T delta) {
   if (delta == 0) invalid("delta: expected a number other than 0, got 0");
@@ -80,14 +80,14 @@ std::optional<double> known_real(const ShapeContext& c, int i) {
   }
 }
 
-// Of uint64, whose numbers may be beyond those of int64: nothing where they are not told.
+// The value of uint64 scalar input i, which may exceed int64; nullopt if it is symbolic or not in host memory.
 std::optional<uint64_t> known_unsigned(const ShapeContext& c, int i) {
   const TensorImpl& impl = *c.in(i).impl();
   if (impl.meta != nullptr || !impl.device->host_memory()) return std::nullopt;
   return *static_cast<const uint64_t*>(impl.data);
 }
 
-// Whether that was such a range.
+// Handles ranges of uint64; returns whether this was one with known bounds.
 bool unsigned_range(ShapeContext& c) {
   if (c.in(0).dtype() != kUint64) return false;
   const auto start = known_unsigned(c, 0), limit = known_unsigned(c, 1), delta = known_unsigned(c, 2);

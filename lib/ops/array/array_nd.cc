@@ -1,4 +1,4 @@
-// Gathering and scattering by positions in several dimensions, and bands of matrices.
+// Ops that gather and scatter by positions in several dimensions, and bands of matrices.
 #include <string>
 
 #include "panto/lib/base/text/format.h"
@@ -39,7 +39,7 @@ void tensor_scatter_shape(ShapeContext& c) {
   expect_updates(updates, indices, tensor, depth);
 }
 
-// Of TensorScatterUpdate: whether each update is the last one at its position, in a shape that broadcasts to updates.
+// For TensorScatterUpdate: whether each update is the last one at its position, in a shape that broadcasts to updates.
 Tensor last_at_its_place(GradContext& g) {
   const Tensor& indices = g.in(1);
   const Tensor sizes = shape(indices, {.out_type = kInt64});
@@ -49,15 +49,15 @@ Tensor last_at_its_place(GradContext& g) {
   const Tensor places = slice(cast(g.shape(0), kInt64), {0}, depth);
   const Tensor owner = tensor_scatter_update(fill(places, int64_t{-1}), indices, numbers);
   const Tensor counts = equal(gather_nd(owner, indices), numbers);
-  const Tensor further = size(g.shape(2), {.out_type = kInt64}) - last;  // dimensions of an update
+  const Tensor further = size(g.shape(2), {.out_type = kInt64}) - last;  // number of dimensions of one update
   return reshape(counts, concat({rows, fill(reshape(further, {1}), int64_t{1})}, 0));
 }
 
-// Of TensorScatterMax and its kin: what is the extreme at its place has a part of the derivative, all equal ones the
-// same.
+// For TensorScatterMax and TensorScatterMin: all elements and updates equal to the extreme at a position share the
+// gradient equally.
 struct Shares {
-  Tensor of_tensor, of_updates;  // 1 for what is the extreme, else 0
-  Tensor all;                    // how many there are at each place
+  Tensor of_tensor, of_updates;  // 1 where it equals the extreme, else 0
+  Tensor all;                    // the number of extremes at each position
   Shares(const Tensor& tensor, const Tensor& indices, const Tensor& updates, const Tensor& out)
       : of_tensor(cast(equal(tensor, out), out.dtype())),
         of_updates(cast(equal(updates, gather_nd(out, indices)), out.dtype())),
@@ -82,7 +82,7 @@ void extreme_tangent(JvpContext& c) {
   if (total.defined()) c.set(0, total / shares.all);
 }
 
-// Input 1, numbers of rows, as positions. They count around: -1 and the number of rows less 1 are the same.
+// Input 1, row numbers, as positions. Numbers wrap around: -1 is the last row.
 Tensor positions_around(const CompositeContext& c) {
   const Tensor numbers = ensure_shape(c.in(1), PartialShape{kUnknownDim});
   return expand_dims(floor_mod(numbers, gather(shape(c.in(0)), 0, 0)), -1);
@@ -97,7 +97,7 @@ void band_shape(ShapeContext& c) {
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
 
-// Input i, positions, with the example's number before each: positions in tensors that have the batch in front.
+// Input i, positions, each prefixed by the example's number: positions in tensors with the batch in front.
 Tensor positions_in_batch(BatchContext& c, int i) {
   const Tensor indices = c.front(i);
   std::vector<int64_t> numbers(static_cast<size_t>(c.rank(i) + 1), 1);

@@ -1,4 +1,4 @@
-// Elements in another order along dimensions: backwards, and around.
+// Ops that reorder elements along dimensions: reversal and rotation.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"

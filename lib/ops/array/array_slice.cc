@@ -1,4 +1,4 @@
-// Taking parts of tensors, and padding them.
+// Ops that take parts of tensors and pad tensors.
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
@@ -23,7 +23,7 @@ std::optional<int64_t> value_at(const KnownIntegers& values, int i) {
   return values.counted() ? values.get(i) : std::nullopt;
 }
 
-// The values of vector input 0 at begin, begin + stride, ...
+// Sets the output's known values: those of vector input 0 at begin, begin + stride, ...
 void slice_values(ShapeContext& c, int64_t begin, int64_t stride, int64_t size) {
   if (!c.symbolic()) return;
   const std::optional<PartialValues> from = c.values(0);
@@ -68,7 +68,7 @@ void slice_shape(ShapeContext& c) {
   c.output(to_shape(dims));
 }
 
-// dy between zeros.
+// Pads dy with zeros.
 void slice_gradient(GradContext& g) {
   const PartialShape& from = g.in_shape(0);
   const PartialShape& dy = g.dy().partial_shape();
@@ -99,7 +99,7 @@ void strided_slice_shape(ShapeContext& c) {
   c.output(std::move(slice.shape));
 }
 
-// In a type that StridedSliceGrad takes.
+// `index` in a type that StridedSliceGrad takes.
 Tensor wide_index(const Tensor& index) { return index.dtype() == kInt16 ? cast(index, kInt32) : index; }
 
 void strided_slice_grad_shape(ShapeContext& c) {
@@ -117,7 +117,7 @@ void strided_slice_grad_shape(ShapeContext& c) {
   if (n >= 0) {
     const KnownIntegers begin(c, 1, n), end(c, 2, n), strides(c, 3, n);
     const StridedSlice slice = plan_strided_slice(to, begin, end, strides, masks_of(c));
-    // Where indices become known later, they may be out of range, which is said first.
+    // Check this only if all indices are known: an index that is out of range must be reported first.
     const bool all_known = to.fully_known() && begin.complete() && end.complete() && strides.complete();
     if (all_known && !slice.shape.compatible_with(c.shape(4))) {
       invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
@@ -150,7 +150,7 @@ void pad_shape(ShapeContext& c) {
   c.output(to_shape(dims));
 }
 
-// The middle of dy.
+// Slices the unpadded part of dy.
 void pad_gradient(GradContext& g) {
   const PartialShape& from = g.in_shape(0);
   const KnownIntegers pads(g.in(1));
@@ -163,7 +163,7 @@ void pad_gradient(GradContext& g) {
   g.set(0, slice(g.dy(), begin, g.shape(0)));
 }
 
-// Of PadV2: what is beside the middle goes to the one value that is there.
+// For PadV2: the gradient of the padding is summed for the padding value.
 void pad_with_gradient(GradContext& g) {
   if (g.needs(0)) pad_gradient(g);
   if (!g.needs(2)) return;
@@ -192,7 +192,7 @@ Attrs given_masks(const SliceMasks& m) {
           .shrink_axis_mask = m.shrink_axis};
 }
 
-// The sum of the gradients of all that an element of something of shape `dims` was repeated to.
+// Sums dy over the dimensions along which a tensor of shape `dims` was broadcast.
 Tensor sum_of_repeated(const Tensor& dy, const PartialShape& known, const Tensor& dims) {
   if (known.fully_known() && dy.partial_shape() == known) return dy;
   const Tensor have = shape(dy);
@@ -221,7 +221,7 @@ void slice_batch(BatchContext& c) {
   c.set_out(0, slice(c.in(0), put_before({0}, c.in(1)), put_before({-1}, c.in(2))));
 }
 
-// All of the batch's dimension, before the other indices.
+// The masks for indices with the whole batch dimension in front.
 SliceMasks masks_behind_batch(const CallView& c) {
   const SliceMasks m = masks_of(c);
   return {.begin = m.begin * 2 + 1,
@@ -258,7 +258,7 @@ void strided_slice_grad_batch(BatchContext& c) {
 }
 
 void pad_batch(BatchContext& c) {
-  const bool given = c.op().signature().inputs.size() == 3;  // the value to pad with
+  const bool given = c.op().signature().inputs.size() == 3;  // has a padding value
   if (c.batched(1) || (given && c.batched(2))) return c.loop();
   const Tensor none = cast(reshape(constant_integers({0, 0}), {1, 2}), c.in(1).dtype());
   const Tensor paddings = concat({none, c.in(1)}, 0);
@@ -269,7 +269,7 @@ void slice_update_batch(BatchContext& c) {
   const KnownIntegers begin(c.in(1)), end(c.in(2)), strides(c.in(3));
   const bool known = !c.batched(1) && !c.batched(2) && !c.batched(3) && begin.counted() && end.counted() &&
                      strides.counted() && c.rank(0) >= 0;
-  // A value of fewer dimensions would be repeated along the batch.
+  // A batched value of lower rank would broadcast wrongly.
   if (!known || plan_strided_slice(c.shape(0), begin, end, strides, masks_of(c)).shape.rank() != c.rank(4)) {
     return c.loop();
   }

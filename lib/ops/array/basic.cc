@@ -1,4 +1,4 @@
-// Sources, identities, and questions about shapes.
+// Constants, placeholders, identities, and ops that return shapes.
 
 #include <limits>
 #include <string>
@@ -50,8 +50,7 @@ const Op& kPlaceholderWithDefault =
                        invalid("input: expected a shape compatible with {}, got {}", declared.to_string(),
                                c.shape(0).to_string());
                      }
-                     // Of a symbolic one only the declaration is known: what is fed may have another shape than the
-                     // default.
+                     // In a symbolic call only the declared shape holds: a fed value may differ from the default.
                      c.output(c.symbolic() ? declared : c.shape(0));
                    },
                .gradient = [](GradContext& g) { g.set(0, g.dy()); },
@@ -165,19 +164,19 @@ const Op& kNoOp = define_op("NoOp() -> ()", {.doc = "Does nothing: a node to whi
 
 namespace {
 
-// Dimensions must fit the type that was asked for.
+// Throws if a dimension does not fit the requested type.
 void check_fits(int64_t value, DType type, const char* what) {
   if (type == kInt32 && value > std::numeric_limits<int32_t>::max()) {
     invalid("{}: expected a number that fits int32, got {}; out_type = int64 holds it", what, value);
   }
 }
 
-// Lists of a batch may have elements of other shapes.
+// The lists in a batch may differ in their elements' shapes.
 void zeros_like_batch(BatchContext& c) {
   c.in(0).dtype() == kVariant ? batching::elementwise(c) : batching::shape_only(c);
 }
 
-// Output k has the dimensions of input k, in its type `out_type`.
+// Sets output k to the dimensions of input k, of type `out_type`.
 void put_dims(ShapeContext& c, int k) {
   const PartialShape& dims = c.shape(k);
   c.output(k, {dims.rank()});
@@ -199,7 +198,7 @@ void shape_n_batch(BatchContext& c) {
   }
 }
 
-// Two shapes as far as they are known; nullopt: not even their length is.
+// The shape in input i, with unknown dimensions; nullopt if even its length is unknown.
 std::optional<PartialShape> known_dims(const ShapeContext& c, int i) {
   const KnownIntegers values(c, i);
   if (!values.counted()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Diagonals of matrices, which are the last two dimensions: made into matrices, taken out of them and put into them.
+// Ops on diagonals of matrices (the last two dimensions): make matrices from them, extract them, replace them.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@
 namespace panto {
 namespace {
 
-// From the lowest to the highest diagonal; 0 is the main one, positive ones are above it.
+// A range of diagonals; 0 is the main one, positive ones are above it.
 struct Band {
   int64_t lower, upper;
   int64_t count() const { return upper - lower + 1; }
@@ -26,7 +26,7 @@ struct Band {
   }
 };
 
-// Input i: one number, or two. nullopt: not known.
+// The band in input i, one number or two; nullopt if unknown.
 std::optional<Band> known_band(const ShapeContext& c, int i) {
   const PartialShape& shape = c.shape(i);
   if (shape.known_rank() && (shape.rank() > 1 || (shape.rank() == 1 && shape.dim(0) > 2) || shape.numel() == 0)) {
@@ -39,12 +39,12 @@ std::optional<Band> known_band(const ShapeContext& c, int i) {
   return band;
 }
 
-// Of matrices in input `matrices`; what is known of their diagonals' shape.
+// What is known of the shape of the diagonals of the matrices in input `matrices`.
 PartialShape shape_of_diagonals(const ShapeContext& c, int matrices, const std::optional<Band>& band) {
   const PartialShape& from = c.shape(matrices);
   if (!band || !from.known_rank()) return PartialShape::unknown();
   const int64_t rows = c.dim(matrices, -2), columns = c.dim(matrices, -1);
-  // Of an empty matrix there is the main diagonal, which is empty.
+  // An empty matrix still has a main diagonal, which is empty.
   if ((rows >= 0 && band->lower <= -rows && band->lower != 0) ||
       (columns >= 0 && band->upper >= columns && band->upper != 0)) {
     invalid("k: expected diagonals of a matrix of shape [{}, {}], got {} to {}", rows, columns, band->lower,
@@ -109,7 +109,7 @@ void matrix_set_diag_shape(ShapeContext& c) {
 
 Tensor zero_of(DType type) { return zeros({}, type); }
 
-// The sum of the gradient of all that is not in `used`: what the padding value has of it.
+// The gradient of the padding value: the sum of dy without the elements in `used`.
 Tensor rest_of(const Tensor& dy, const Tensor& used) { return sum(dy) - sum(used); }
 
 bool any_batched(const BatchContext& c, int first) {
@@ -122,7 +122,7 @@ bool any_batched(const BatchContext& c, int first) {
 Tensor minus_one() { return constant(tensor(-1), kInt32); }
 Tensor main_diagonal() { return constant(tensor(0), kInt32); }
 
-// Of Diag: the dimensions, twice.
+// The shape function of Diag: repeats the dimensions.
 void diag_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 1);
   const PartialShape& from = c.shape(0);
@@ -145,7 +145,7 @@ void diag_part_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// What older ops are: diagonals that begin at the left.
+// The alignment of the older ops: diagonals begin at the left.
 constexpr const char* kLeft = "LEFT_LEFT";
 
 }  // namespace
@@ -218,7 +218,8 @@ const Op& kMatrixSetDiagV3 = define_op(
          },
      .jvp = tangents::linear});
 
-// ---- Of tensors -----------------------------------------------------------------------------------------------------
+// ---- Diagonals of tensors
+// -----------------------------------------------------------------------------------------------------
 
 const Op& kDiag = define_op("Diag(diagonal: T; T: floating|complex|int32|int64) -> (output: T)",
                             {.doc = "A tensor with the dimensions of `diagonal` twice, which has its elements where "
@@ -239,7 +240,7 @@ const Op& kDiagPart = define_op("DiagPart(input: T; T: floating|complex|int32|in
                                  .batch = batching::loop,
                                  .jvp = tangents::linear});
 
-// ---- What they were before ------------------------------------------------------------------------------------------
+// ---- Older versions ------------------------------------------------------------------------------------------------
 
 const Op& kMatrixDiag = define_op(
     "MatrixDiag(diagonal: T; T: numeric|bool) -> (output: T)",

@@ -10,7 +10,7 @@ std::optional<IndexedSlices> rows_of(const Tensor& dy, const Tensor& indices, co
   if (!all.known_rank() || !at.known_rank()) return std::nullopt;
   std::vector<int64_t> dims = {at.fully_known() ? at.numel() : -1};
   for (int k = at.rank(); k < all.rank(); ++k) {
-    // Of rows without elements -1 could stand for any number.
+    // If rows are empty, reshape cannot infer a dimension of -1.
     if (all.dim(k) < 0 || (all.dim(k) == 0 && dims[0] < 0)) return std::nullopt;
     dims.push_back(all.dim(k));
   }

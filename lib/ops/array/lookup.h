@@ -1,4 +1,4 @@
-// What gradients of lookups share. Internal.
+// Shared code of the gradients of lookups. Internal.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace panto {
 
-// The gradient, as rows, of rows numbered `indices` (of any shape) taken from a table of `num_rows` (an integer
-// scalar), from `dy`, the gradient of the result [indices..., row...]. None where the trace does not know a row's
-// shape.
+// Returns the gradient of a table from which rows `indices` (of any shape) were taken, as rows. `num_rows`: the number
+// of rows of the table, an integer scalar; `dy`: the gradient of the result [indices..., row...]. Returns nullopt if
+// the trace does not know a row's shape.
 std::optional<IndexedSlices> rows_of(const Tensor& dy, const Tensor& indices, const Tensor& num_rows);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Padding with what lies next to the edge, mirrored.
+// Padding by mirroring at the edge.
 #include <string>
 
 #include "panto/lib/base/checked.h"
@@ -13,8 +13,8 @@
 namespace panto {
 namespace {
 
-// `sign` 1: of what is padded, -1: of what it was. At an edge there must be enough to mirror: in mode REFLECT the
-// outermost element is not repeated.
+// `sign` 1: the padded shape, -1: the shape before padding. There must be enough elements to mirror; in mode REFLECT
+// the outermost element is not repeated.
 void mirror_shape(ShapeContext& c, int sign) {
   c.expect_rank(1, 2);
   c.expect_equal(c.dim(1, 1), 2, "dimension 1 of paddings");

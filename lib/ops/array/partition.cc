@@ -1,4 +1,4 @@
-// Slices dealt out by number, put together by position, and put in reverse order as far as each sequence goes.
+// Partition slices by number, stitch them by position, and reverse sequences.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
@@ -15,7 +15,7 @@ using Dims = SmallVector<int64_t, 8>;
 
 PartialShape to_shape(const Dims& dims) { return PartialShape(std::span<const int64_t>(dims.data(), dims.size())); }
 
-// What is left of input `whole` behind the dimensions of input `front`, which it begins with; nullopt: not known.
+// The dimensions of input `whole` after those of input `front`, with which it must begin; nullopt if unknown.
 std::optional<Dims> dims_behind(const ShapeContext& c, int whole, int front, const char* what) {
   const PartialShape &w = c.shape(whole), &f = c.shape(front);
   if (!w.known_rank() || !f.known_rank()) return std::nullopt;
@@ -86,7 +86,7 @@ void dynamic_stitch_shape(ShapeContext& c) {
   c.output(dims ? to_shape(*dims) : PartialShape::unknown());
 }
 
-// Of a position that occurs twice the last slice counts, and has the gradient.
+// If a position occurs several times, the last slice is used, and gets the gradient.
 void dynamic_stitch_gradient(GradContext& g) {
   const int n = g.num_inputs() / 2;
   std::vector<Tensor> indices, numbers;

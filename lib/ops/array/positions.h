@@ -1,4 +1,4 @@
-// What ops ask of positions: indices whose last dimension spells where in something they are. Internal.
+// Shape rules for indices whose last dimension holds a position in another tensor (as of GatherNd). Internal.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace panto {
 
-// Throws Unimplemented for another attribute bad_indices_policy than that they are errors.
+// Throws Unimplemented if attribute bad_indices_policy asks for anything but an error.
 void expect_error_policy(const ShapeContext& c);
-// How many dimensions the indices in input `i` go along; -1 unknown. `rank`: of what they are positions in.
+// The length of a position in input `i`; -1 if unknown. `rank`: of the indexed tensor.
 int64_t depth_of_indices(const ShapeContext& c, int i, int rank);
-// The shape of what is at `indices`, of this depth, in something of shape `whole`.
+// The shape of the elements or slices at `indices` in a tensor of shape `whole`. `depth`: the length of a position.
 PartialShape shape_at(const PartialShape& indices, const PartialShape& whole, int64_t depth);
 void expect_updates(const PartialShape& updates, const PartialShape& indices, const PartialShape& whole, int64_t depth);
 

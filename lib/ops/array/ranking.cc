@@ -1,4 +1,4 @@
-// Where elements stand in an order: the n-th one, whether one is among the first k, where one would be put.
+// Ranking ops: the n-th element, whether an element is among the top k, and insertion positions.
 #include <string>
 
 #include "panto/lib/base/text/format.h"
@@ -28,7 +28,7 @@ void nth_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// How much of each row's gradient its elements get: those that are the n-th share it.
+// The share of each element in its row's gradient: elements equal to the n-th value share it equally.
 Tensor nth_shares(const Tensor& x, const Tensor& nth) {
   const Tensor chosen = cast(equal(x, expand_dims(nth, -1)), x.dtype());
   return chosen / sum(chosen, -1, {.keep_dims = true});

@@ -1,4 +1,4 @@
-// Where elements are, which are the largest, which are different, how often they occur.
+// Search ops: positions, largest elements, unique elements, counts.
 #include <cstdint>
 #include <string>
 
@@ -39,7 +39,8 @@ void top_shape(ShapeContext& c) {
   c.output(1, out);
 }
 
-// Each of the largest hands its gradient to where it came from. Rows of `input` are numbered on in one count.
+// Scatters the gradient of each of the largest elements to its position. Positions are numbered over all rows of
+// `input`.
 void top_gradient(GradContext& g) {
   if (!g.has_dy(0)) return;
   const Tensor shape = cast(g.shape(0), kInt64);
@@ -82,7 +83,7 @@ void histogram_shape(ShapeContext& c) {
   c.output({bins.value_or(kUnknownDim)});
 }
 
-// Input 1 names the dimension, or there is none, and input 0 is a vector.
+// Input 1 names the dimension, or is empty, and then input 0 must be a vector.
 void unique_slices_shape(ShapeContext& c) {
   const PartialShape& x = c.shape(0);
   const int64_t count = c.vector(1);
@@ -101,7 +102,7 @@ void unique_slices_shape(ShapeContext& c) {
   c.output(0, PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// Counts of a matrix are by row.
+// dense_bincount of a matrix counts by row.
 void bincount_batch(BatchContext& c) {
   if (c.batched(1) || c.rank(0) != 1) return c.loop();
   const bool weighed = c.shape(2) == c.shape(0) && c.shape(0).numel() != 0;
@@ -210,7 +211,7 @@ const Op& kUniqueWithCountsV2 = define_op(
            const DType type = c.type("out_idx");
            const auto [y, idx] = unique_slices(c.in(0), c.in(1), {.out_idx = type});
            const Tensor none = fill({0}, cast(0, type));
-           // There are as many as the largest position says.
+           // The number of unique elements follows from the largest position.
            const Tensor count = reduce_max(concat({reshape(cast(-1, type), {1}), idx}, 0), {0}) + 1;
            c.set_out(0, y);
            c.set_out(1, idx);

@@ -1,4 +1,4 @@
-// Rows that are added up, multiplied or compared by segment: those that have the same number in `segment_ids`.
+// Segment ops: reduce the rows that have the same number in `segment_ids`.
 #include <fmt/format.h>
 
 #include <string>
@@ -19,7 +19,7 @@ namespace panto {
 
 namespace {
 
-// The rows of the result, behind the number of segments.
+// Sets the output's shape: the number of segments, then the dimensions of the data after the first `first`.
 void output_rows(ShapeContext& c, int64_t segments, int first) {
   const PartialShape& data = c.shape(0);
   SmallVector<int64_t, 8> dims;
@@ -68,7 +68,7 @@ void sorted_shape(ShapeContext& c) {
   output_rows(c, kUnknownDim, 1);
 }
 
-// For each row of the data that of its segment; 0 where that is negative.
+// Gathers for each row of the data the row of its segment; 0 if the segment's number is negative.
 Tensor spread(const Tensor& of_segments, const Tensor& ids) {
   const Tensor taken = gather(of_segments, maximum(ids, 0), 0);
   return select(beside_rows(greater_equal(ids, 0), taken), taken, zeros_like(taken));
@@ -78,11 +78,11 @@ Tensor first_dim(const Tensor& t) { return gather(shape(t), 0, 0); }
 
 // ---- Extremes -------------------------------------------------------------------------------------------------------
 
-// How much of a segment's gradient each element gets: rows that are equal to its extreme share it.
+// The share of each element in its segment's gradient: elements equal to the extreme share it equally.
 Tensor shares(const Tensor& data, const Tensor& ids, const Tensor& extremes) {
   const Tensor chosen = cast(equal(data, spread(extremes, ids)), data.dtype());
   const Tensor count = unsorted_segment_sum(chosen, ids, first_dim(extremes));
-  return chosen * spread(1 / maximum(count, 1), ids);  // none in an empty segment
+  return chosen * spread(1 / maximum(count, 1), ids);  // maximum: a segment may be empty
 }
 
 void extreme_gradient(GradContext& g) { g.set(0, shares(g.in(0), g.in(1), g.out(0)) * spread(g.dy(), g.in(1))); }
@@ -94,7 +94,7 @@ void extreme_tangent(JvpContext& c) {
 
 // ---- Products -------------------------------------------------------------------------------------------------------
 
-// Products of the rows before each one (after it, if `reverse`) in its segment. `ids` are in order.
+// For each row, the product of the rows before it (after it, if `reverse`) in its segment. `ids` must be sorted.
 Tensor running_product(const Tensor& rows, const Tensor& ids, bool reverse) {
   const Tensor count = size(ids);
   const Tensor position = range(0, count, 1);
@@ -102,17 +102,17 @@ Tensor running_product(const Tensor& rows, const Tensor& ids, bool reverse) {
   const Tensor first = beside_rows(equal(position, reverse ? count - 1 : zeros_like(count)), rows);
   const Tensor same = beside_rows(equal(gather(ids, next, 0), ids), rows);
   const Tensor zero = zeros_like(rows), one = ones_like(rows);
-  // y is 0 in the first place, where the product of nothing, 1, belongs.
+  // y is 0 at first rows of segments, where the empty product, 1, belongs.
   const Tensor y = linear_recurrence(select(same, rows, zero), select(same, select(first, rows, zero), one), 0,
                                      {.reverse = reverse});
   return select(first, one, y);
 }
 
-// For each element the product of the others of its segment. No quotients: they would fail for zeros, and their
-// derivatives for several in one segment.
+// For each element, the product of the other elements of its segment. Does not divide: quotients fail for zeros, and
+// their derivatives for several zeros in one segment.
 Tensor product_of_others(const Tensor& data, const Tensor& segment_ids, bool in_order) {
   const DType type = data.dtype();
-  // Products of some of the factors may leave the range of the type where that of all does not.
+  // Partial products may overflow even if the full product does not.
   const DType wide = type == kFloat32                        ? kFloat64
                      : type == kFloat16 || type == kBFloat16 ? kFloat32
                      : type == kComplex64                    ? kComplex128
@@ -155,7 +155,7 @@ void mean_gradient(GradContext& g) {
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
 
-// Segments of their own for each example: number s of example b is b * count + s.
+// Gives each example its own segments: segment s of example b becomes b * count + s.
 template <Tensor (*kOp)(Arg, Arg, Arg)>
 void unsorted_batch(BatchContext& c) {
   const auto count = all_integers(c.in(2));
@@ -171,7 +171,7 @@ void unsorted_batch(BatchContext& c) {
   c.set_out(0, split_front(kOp(c.front(0), moved, c.size() * segments), c.size(), segments));
 }
 
-// Examples with the same segments are further columns.
+// Examples with the same segments become further columns.
 void sorted_batch(BatchContext& c) {
   if (c.batched(1) || c.rank(0) < 0) return c.loop();
   std::vector<int64_t> perm = {1, 0};
@@ -179,7 +179,7 @@ void sorted_batch(BatchContext& c) {
   c.set_out(0, transpose(c.again({{transpose(c.in(0), perm), c.in(1)}})[0], perm));
 }
 
-// Ops of sorted segments whose number is given: those of any segments, of a vector of ids.
+// The body of sorted-segment ops with a given number of segments: the unsorted op, with ids that must be a vector.
 template <Tensor (*kOp)(Arg, Arg, Arg)>
 void counted_body(CompositeContext& c) {
   c.set_out(0, kOp(c.in(0), ensure_shape(c.in(1), PartialShape{kUnknownDim}), c.in(2)));

@@ -1,4 +1,4 @@
-// What ops of segments share. Internal.
+// Shared code of segment ops. Internal.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -7,11 +7,11 @@
 
 namespace panto {
 
-// Of the ops of unsorted segments: inputs are the data, whose first dimensions are those of the ids, the ids, and the
-// number of segments, which take the place of these dimensions.
+// The shape function of UnsortedSegment ops. Inputs are the data, the ids, whose dimensions are the first of the data,
+// and the number of segments, which replaces these dimensions in the result.
 void unsorted_segment_shape(ShapeContext& c);
 
-// `per_row`, with dimensions of 1 behind its own, so that it broadcasts along the rows of `data`.
+// `per_row` with dimensions of 1 appended, so that it broadcasts along the rows of `data`.
 PANTO_EXPORT Tensor beside_rows(const Tensor& per_row, const Tensor& data);
 
 }  // namespace panto

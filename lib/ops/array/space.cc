@@ -1,4 +1,4 @@
-// Blocks of an image's elements, or of any dimensions, moved into its channels or its batch and back.
+// Ops that move blocks of an image, or of any dimensions, into the channels or the batch, and back.
 #include <string>
 #include <vector>
 
@@ -60,11 +60,11 @@ void depth_to_space_shape(ShapeContext& c) {
 
 // ---- Into the batch and back ----------------------------------------------------------------------------------------
 
-// The sizes of blocks and what is put around the input or cut off the result, as far as known. Throws InvalidArgument
-// for what cannot be.
+// Block sizes, and paddings of the input or crops of the result, as far as known. Throws InvalidArgument for invalid
+// ones.
 struct Blocks {
   KnownIntegers sizes;
-  std::optional<PartialValues> margins;  // two for each of the sizes
+  std::optional<PartialValues> margins;  // two per block size
 
   Blocks(ShapeContext& c, std::string_view what) : sizes(c, 1), margins(c.values(2)) {
     const int64_t count = c.vector(1);
@@ -80,14 +80,14 @@ struct Blocks {
       if (m && *m < 0) invalid("{}[{}, {}]: expected at least 0, got {}", what, i / 2, i % 2, *m);
     }
   }
-  // Both margins of dimension i together.
+  // The sum of both margins of dimension i.
   std::optional<int64_t> margin(int64_t i) const {
     if (!margins || !(*margins)[2 * static_cast<size_t>(i)] || !(*margins)[2 * static_cast<size_t>(i) + 1]) {
       return std::nullopt;
     }
     return checked_add(*(*margins)[2 * static_cast<size_t>(i)], *(*margins)[2 * static_cast<size_t>(i) + 1]);
   }
-  // -1: unknown.
+  // The product of all block sizes; -1 if unknown.
   int64_t all() const {
     if (!sizes.complete()) return -1;
     int64_t product = 1;
@@ -123,7 +123,7 @@ void batch_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// A batch of calls is one with more examples: each of them, then each of the calls.
+// Merges the vmap batch into the op's own batch dimension, after it: [examples, batch].
 void more_examples(BatchContext& c) {
   if (c.batched(1) || c.batched(2) || c.rank(0) < 0 || c.size() < 0) return c.loop();
   std::vector<int64_t> swapped = {1, 0};

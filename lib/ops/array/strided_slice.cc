@@ -9,8 +9,7 @@ namespace {
 
 constexpr int kMostIndices = 31;  // the masks have a bit for each
 
-// The position in the index vectors that says what becomes of an input dimension, and where the result's dimensions
-// come from.
+// How input dimensions map to index vectors and result dimensions.
 constexpr int kWholeAxis = -1;
 constexpr int kNewAxis = -1;
 
@@ -23,7 +22,7 @@ bool bit(int64_t mask, int i) { return ((mask >> i) & 1) != 0; }
 
 Layout lay_out(int count, int rank, const SliceMasks& masks) {
   int ellipsis = -1;
-  int taken = 0;  // input dimensions that have an index
+  int taken = 0;  // input dimensions that have been indexed
   for (int i = 0; i < count; ++i) {
     if (bit(masks.ellipsis, i)) {
       if (ellipsis >= 0) invalid("ellipsis_mask: expected at most one, got them at {} and {}", ellipsis, i);
@@ -56,7 +55,7 @@ Layout lay_out(int count, int rank, const SliceMasks& masks) {
   return layout;
 }
 
-// A begin or end as written, made a position in [low, high].
+// Converts a begin or end, which may be negative, to a position in [low, high].
 int64_t clamped(int64_t position, int64_t dim, int64_t low, int64_t high) {
   return std::clamp(position < 0 ? dim + position : position, low, high);
 }

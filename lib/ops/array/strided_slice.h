@@ -1,5 +1,5 @@
-// What StridedSlice's begin, end, strides and five masks come to for one input shape. Shared by the shape functions and
-// by the kernels of StridedSlice and its gradient.
+// Resolves StridedSlice's begin, end, strides and five masks for one input shape. Used by the shape functions and by
+// the kernels of StridedSlice and its gradient.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,11 @@ PANTO_EXPORT StridedSlice plan_strided_slice(const PartialShape& input, const Kn
                                              const KnownIntegers& end, const KnownIntegers& strides,
                                              const SliceMasks& masks);
 
-// Throws InvalidArgument unless what is to be put there broadcasts to the shape of the slice, which has no elements or
-// is not known else.
+// Throws InvalidArgument unless `value` broadcasts to the shape of the slice. Passes if the slice is empty or not
+// known.
 PANTO_EXPORT void expect_slice(const StridedSlice& slice, const PartialShape& value);
 
-// The masks of a call of StridedSlice or one of its kin.
+// The masks of a call of StridedSlice or a related op.
 inline SliceMasks masks_of(const CallView& c) {
   return {c.integer("begin_mask"), c.integer("end_mask"), c.integer("ellipsis_mask"), c.integer("new_axis_mask"),
           c.integer("shrink_axis_mask")};

@@ -77,7 +77,7 @@ Tensor constant_integers(const std::vector<int64_t>& values) { return constant(t
 
 BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b) {
   BroadcastAxes axes;
-  if (std::ranges::equal(a, b)) return axes;  // nothing to sum, also where both are 1
+  if (std::ranges::equal(a, b)) return axes;  // nothing to sum, even in dimensions where both are 1
   const size_t rank = std::max(a.size(), b.size());
   for (size_t i = 0; i < rank; ++i) {
     const int64_t x = i + a.size() < rank ? 1 : a[i + a.size() - rank];

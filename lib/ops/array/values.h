@@ -1,5 +1,5 @@
-// Small integer tensors whose values are known while shapes are inferred (design decision 14): reading those that shape
-// an output, and passing on those that an op only moves. (Arithmetic on them is in elementwise.h.)
+// Values of small integer tensors during shape inference (design decision 14): reads values that determine an output's
+// shape, and passes values through ops that only move them. (Arithmetic on them is in elementwise.h.)
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace panto {
 
-// The integers of a scalar or vector input, read in place from a host tensor; of a symbolic tensor, what is known.
+// The integers of a scalar or vector input: the elements of a host tensor, or the known elements of a symbolic tensor.
 class PANTO_EXPORT KnownIntegers {
  public:
   explicit KnownIntegers(const Tensor& t);
   KnownIntegers(const ShapeContext& c, int input) : KnownIntegers(c.in(input)) {}
-  // The same where other inputs tell that there are `count`: if nothing else is known, so many unknown ones.
+  // The same if other inputs imply that there are `count` integers: if nothing is known, there are `count` unknown
+  // ones.
   KnownIntegers(const ShapeContext& c, int input, int64_t count);
 
-  // -1: not even their number is known; then nothing else may be asked.
+  // -1 if even their number is unknown; only `counted` may be called then.
   int64_t count() const { return count_; }
   bool counted() const { return count_ >= 0; }
-  // True if every one is known.
+  // True if all are known.
   bool complete() const { return complete_; }
   bool known(int64_t i) const { return complete_ || known_[static_cast<size_t>(i)]; }
   // Precondition: known(i).
@@ -31,12 +32,12 @@ class PANTO_EXPORT KnownIntegers {
 
  private:
   SmallVector<int64_t, 8> values_;
-  SmallVector<uint8_t, 8> known_;  // used where not complete
+  SmallVector<uint8_t, 8> known_;  // used unless complete
   int64_t count_ = -1;
   bool complete_ = false;
 };
 
-// The value of scalar input i where known. Throws InvalidArgument where it is no scalar.
+// The value of scalar input i, if known. Throws InvalidArgument if it is not a scalar.
 PANTO_EXPORT std::optional<int64_t> known_scalar(const ShapeContext& c, int i);
 // Element i of a host tensor of an integer type.
 PANTO_EXPORT int64_t host_integer(const Tensor& t, int64_t i = 0);
@@ -45,7 +46,7 @@ PANTO_EXPORT int64_t host_integer(const Tensor& t, int64_t i = 0);
 Tensor constant_integers(const std::vector<int64_t>& values);
 
 // The axes of the result of broadcasting shapes `a` and `b` along which `a` (first) and `b` (second) were stretched or
-// are 1. Throws InvalidArgument where they do not broadcast.
+// have size 1. Throws InvalidArgument if they do not broadcast.
 using BroadcastAxes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
 PANTO_EXPORT BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b);
 

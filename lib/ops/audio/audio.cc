@@ -1,4 +1,4 @@
-// Sound out of encoded bytes, and back.
+// Decodes and encodes sound, and computes spectrograms.
 #include <cmath>
 #include <numbers>
 
@@ -21,14 +21,14 @@ int64_t wanted(const ShapeContext& c, AttrName name, const char* text) {
   return count < 0 ? kUnknownDim : count;
 }
 
-// What a window is filled up to: a power of two.
+// The length to which a window is padded: a power of two.
 int64_t transform_length(int64_t window) {
   int64_t length = 1;
   while (length < window) length *= 2;
   return length;
 }
 
-// For the shape function and the body, which runs without it.
+// Attribute checks, for the shape function and for the body, which runs without it.
 void expect_spectrogram(const CallView& c) {
   constexpr int64_t kLongest = int64_t{1} << 30;
   const int64_t window = c.integer("window_size"), stride = c.integer("stride");
@@ -48,7 +48,7 @@ void spectrogram_shape(ShapeContext& c) {
   c.output({c.dim(0, 1), windows, 1 + transform_length(window) / 2});
 }
 
-// Hann's window, as if it went on; Fourier's transform in float64.
+// Uses a periodic Hann window, and a Fourier transform in float64.
 void spectrogram_body(CompositeContext& c) {
   expect_spectrogram(c);
   const int64_t window = c.integer("window_size"), stride = c.integer("stride");

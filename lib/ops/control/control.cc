@@ -74,7 +74,7 @@ PartialShape known_of_both(const PartialShape& a, const PartialShape& b) {
 std::vector<Tensor> loop_invariant(const FunctionBody& body, std::span<const Tensor* const> inputs) {
   std::vector<Tensor> values;
   for (const Tensor* t : inputs) {
-    // Values of integers, unlike shapes, are those of the first round only. What a handle refers to holds.
+    // Known values of integers hold in the first round only, unlike shapes and handles.
     values.push_back(t->dtype() == kResource ? *t : meta_tensor(t->dtype(), t->partial_shape()));
   }
   for (bool changed = true; changed;) {

@@ -1,4 +1,4 @@
-// What conditionals and loops mean by a condition, a number of a branch and what holds in every round. Internal.
+// Shared semantics of conditionals and loops: conditions, branch numbers, loop invariants. Internal.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace panto::detail {
 
-// A bool, a number that is not 0, a string that is not empty; of another tensor than a scalar, whether it has elements
-// (TensorFlow's ToBool). Throws InvalidArgument for dtypes that are neither, and for symbolic tensors.
+// Whether a condition is true, as TensorFlow's ToBool: a true bool, a nonzero number, or a nonempty string; a tensor
+// that is not a scalar is true if it has elements. Throws InvalidArgument for other dtypes and for symbolic tensors.
 bool is_true(const Tensor& condition);
-// `index` where there is such a branch, else the last one.
+// `index` if there is such a branch, else the last one.
 PANTO_EXPORT size_t branch_index(const Tensor& index, size_t branches);
-// What is known of a value that is like `a` or like `b`.
+// The shape known of a value whose shape is `a` or `b`.
 PANTO_EXPORT PartialShape known_of_both(const PartialShape& a, const PartialShape& b);
-// What is known of a loop's values before its first round and after every one: symbolic tensors. `inputs`: what is
-// known of the first ones, symbolic or not.
+// Returns, as symbolic tensors, what is known of a loop's values before the first round and after every round.
+// `inputs`: the initial values, symbolic or not.
 PANTO_EXPORT std::vector<Tensor> loop_invariant(const FunctionBody& body, std::span<const Tensor* const> inputs);
 
-// Throws InvalidArgument where the function does not give tensors of these types: of one that calls itself nobody
-// knows that before it is called. `of`: what it is, "function".
+// Throws InvalidArgument unless the function's outputs have these types. Checked at the call, as the outputs of a
+// recursive function are not known earlier. `of`: names the function in messages.
 PANTO_EXPORT void expect_outputs(const FunctionBody& body, std::span<const DType> types,
                                  std::string_view of = "function");
-// The same of a loop's condition: one output, of any type.
+// The same for a loop's condition: one output, of any type.
 PANTO_EXPORT void expect_condition(const FunctionBody& condition);
 
 }  // namespace panto::detail

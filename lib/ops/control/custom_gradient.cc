@@ -1,4 +1,5 @@
-// Values whose gradient is not that of the ops that computed them, and values that are to be computed once more.
+// _CustomGradient and _OptimizationBarrier: values with another gradient than that of the ops that computed them, and
+// values that are to be recomputed.
 #include "panto/lib/ops/control/custom_gradient.h"
 
 #include "panto/lib/base/text/format.h"
@@ -12,7 +13,7 @@
 namespace panto {
 namespace {
 
-// Outputs are the inputs of the first list.
+// Outputs have the shapes and values of the first list of inputs.
 void first_list_shape(ShapeContext& c) {
   for (int k = 0; k < c.num_outputs(); ++k) {
     c.output(k, c.shape(k));
@@ -138,7 +139,7 @@ const Op& kOptimizationBarrier = define_op(
 
 std::vector<Tensor> with_gradient(std::span<const Tensor> values, std::span<const Tensor> inputs,
                                   const std::shared_ptr<const GradientRule>& rule) {
-  // Nobody changes it through the handle.
+  // const_cast is safe: the rule is never changed through the handle.
   return call(kCustomGradient, values, inputs, resource_tensor(std::const_pointer_cast<GradientRule>(rule)));
 }
 

@@ -1,5 +1,5 @@
-// What _CustomGradient and _OptimizationBarrier are called with from C++: gradients that the user wrote, or that
-// compute anew.
+// The C++ interface of _CustomGradient and _OptimizationBarrier: gradients that the user wrote, or that recompute
+// values.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,29 @@
 
 namespace panto {
 
-// How gradients by some inputs follow from those by outputs that were made of them. A graph's node and a tape's entry
-// keep it alive. Thread-safe.
+// Computes the gradients of inputs from the gradients of outputs. Kept alive by nodes of graphs and entries of tapes.
+// Thread-safe.
 class PANTO_EXPORT GradientRule : public Resource {
  public:
   GradientRule() : Resource("", "gradient rule") {}
   std::string_view kind() const noexcept override { return "gradient rule"; }
 
-  // By input, undefined: zero. All output gradients are defined. `needed`, by input: others are not looked at.
+  // Returns one gradient per input; undefined means zero. All output gradients are defined. `needed`, by input:
+  // gradients of other inputs are ignored.
   virtual std::vector<Tensor> gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                        std::span<const Tensor> output_gradients,
                                        std::span<const uint8_t> needed) const = 0;
-  // The same for a batch of `size`, of which the inputs that are `batched`, and all outputs, have the dimension in
-  // front. Gradients by other inputs are summed over it.
+  // Returns the rule for a batch of `size`: the inputs that are `batched`, and all outputs, have the batch's dimension
+  // in front. Gradients of other inputs are summed over the batch.
   virtual std::shared_ptr<const GradientRule> batched(std::vector<uint8_t> batched, int64_t size) const = 0;
 };
 
-// `values`, with this gradient by `inputs`, of which they are made; none flows into what they were computed by.
+// Returns `values`, with `rule` as their gradient with respect to `inputs`. No gradient flows through the ops that
+// computed them.
 PANTO_EXPORT std::vector<Tensor> with_gradient(std::span<const Tensor> values, std::span<const Tensor> inputs,
                                                const std::shared_ptr<const GradientRule>& rule);
-// `values`, which no pass takes for what they were made of, computed when `after` are there.
+// Returns `values` behind a barrier: no pass replaces them by the values that they were computed from, and they are
+// computed after `after`.
 PANTO_EXPORT std::vector<Tensor> behind_barrier(std::span<const Tensor> values, std::span<const Tensor> after);
 
 }  // namespace panto

@@ -1,7 +1,7 @@
-// TensorFlow 1's loops and conditionals: ops of which an executor makes branches and rounds (lib/runtime/dataflow).
+// TensorFlow 1's loops and conditionals: ops that the dataflow executor runs (lib/runtime/dataflow).
 //
-// None of them has a meaning outside of a graph: what a Switch does not give is dead, and no tensor is that. Their
-// kernels say so.
+// They only work inside graphs, since an eager tensor cannot be dead like a Switch's output that is not taken. Their
+// kernels throw.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ void condition(ShapeContext& c) {
   c.output(PartialShape{});
 }
 
-// What all inputs have in common.
+// Output 0 has the shape that all inputs have in common.
 void common_shape(ShapeContext& c) {
   PartialShape shape = c.shape(0);
   for (int i = 1; i < c.num_inputs(); ++i) shape = shape.in_common_with(c.shape(i));

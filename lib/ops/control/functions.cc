@@ -1,8 +1,8 @@
 // Ops that call functions: conditionals, loops and plain calls.
 //
-// Each is a composite: under a tape that follows an input, and inside a transform, it is the calls that it makes. While
-// a graph is made it is one node. In a plan, conditionals and loops have kernels (lib/runtime/control), by which only
-// the branch that is taken is compiled; calls are the nodes of their function.
+// Each is a composite: under a tape that tracks an input, and inside a transform, its body's calls run one by one.
+// While a graph is built it is one node. In a plan, conditionals and loops have kernels (lib/runtime/control), so that
+// only branches that are taken are compiled; calls are replaced by the nodes of their function.
 #include <algorithm>
 #include <optional>
 
@@ -24,7 +24,7 @@ SmallVector<const Tensor*, 8> inputs_from(const CallView& c, int first) {
   return inputs;
 }
 
-// Of a function that has been found to give what the call expects.
+// Calls a function whose output types have been checked.
 std::vector<Tensor> call_body_of(const FunctionBody& body, std::span<const Tensor* const> inputs) {
   std::vector<Tensor> outputs(body.output_types().size());
   FunctionRuntime::get().call(body, inputs, outputs);
@@ -42,7 +42,7 @@ void set_all(CompositeContext& c, std::vector<Tensor> outputs) {
   for (size_t k = 0; k < outputs.size(); ++k) c.set_out(static_cast<int>(k), std::move(outputs[k]));
 }
 
-// What a file says of the outputs.
+// Merges in the output shapes that a file declares.
 void merge_output_shapes(ShapeContext& c, std::vector<PartialShape>& shapes) {
   const std::span<const PartialShape> said = c.shapes("output_shapes");
   if (said.size() != shapes.size()) return;
@@ -51,7 +51,8 @@ void merge_output_shapes(ShapeContext& c, std::vector<PartialShape>& shapes) {
   }
 }
 
-// Nothing where the function does not take such shapes: then it is another one that is called, or the call fails.
+// The function's abstract outputs for these inputs. nullopt if it does not take such inputs: then another function is
+// called, or the call fails.
 std::optional<std::vector<Tensor>> known_outputs(const FunctionBody& body, std::span<const Tensor* const> inputs) {
   const auto same = [](const Tensor* t, DType type) { return t->dtype() == type; };
   const bool types_fit = std::ranges::equal(inputs, body.input_types(), same);
@@ -63,13 +64,13 @@ std::optional<std::vector<Tensor>> known_outputs(const FunctionBody& body, std::
   }
 }
 
-// Of ops that call one of `functions`. Only what all of them say holds.
+// The shape function of ops that call one of `functions`: outputs have what all functions have in common.
 void branches_shape(ShapeContext& c, std::span<const FunctionRef> functions) {
-  if (!c.symbolic()) return;  // the plan of the branch that is taken looks at the shapes
+  if (!c.symbolic()) return;  // the plan of the branch that is taken checks the shapes
   std::vector<PartialShape> shapes;
   bool first = true;
   for (const FunctionRef& function : functions) {
-    if (function.body == nullptr) {  // one that calls itself
+    if (function.body == nullptr) {  // a recursive function
       shapes.assign(static_cast<size_t>(c.num_outputs()), {});
       first = false;
       continue;
@@ -113,7 +114,7 @@ void loop_shape(ShapeContext& c) {
   SmallVector<const Tensor*, 8> inputs = inputs_from(c, 0);
   detail::expect_outputs(*body.body, c.types("T"));
   detail::expect_condition(*condition.body);
-  // What holds at the beginning and after every round.
+  // What holds before the first round and after every round.
   std::vector<Tensor> values = detail::loop_invariant(*body.body, inputs);
   condition.body->infer(dispatch::pointers_to(values));
   std::vector<PartialShape> shapes;
@@ -137,7 +138,7 @@ void call_shape(ShapeContext& c) {
   }
 }
 
-// A trace under tapes wants a node that has a gradient: nothing in it can be called now.
+// Whether a trace under tapes records the call: it then needs a node with a gradient, as nothing can be called now.
 bool is_recorded_for_gradients(const CompositeContext& c) {
   const auto inputs = inputs_from(c, 0);
   const bool symbolic =
@@ -349,7 +350,7 @@ const Op& kToBool = define_op(  //
      .no_gradient = "booleans have none",
      .batch = batching::loop});
 
-// TensorFlow's name for what stands in an If for what only the other branch gives.
+// TensorFlow's op for an output of an If that only the other branch computes.
 const Op& kFakeParam = define_op(
     "FakeParam(; dtype: type, shape: shape) -> (output: dtype)",
     {.doc = "A tensor whose elements mean nothing, of that shape, with no elements along dimensions that are unknown: "

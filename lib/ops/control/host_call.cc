@@ -25,7 +25,7 @@ class HostFunctions {
     failf(Code::kAlreadyExists, "token: expected one that no host function has, got \"{}\"", token);
   }
   bool remove(const std::string& token) {
-    HostFunction removed;  // let go of without the lock
+    HostFunction removed;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     const auto found = functions_.find(token);
     if (found == functions_.end()) return false;

@@ -1,4 +1,4 @@
-// Calls of the host program's functions, which a graph knows by tokens (host_call.h).
+// Ops that call C++ functions of the host program by token (host_call.h).
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"

@@ -1,4 +1,4 @@
-// _ScalarLoop: rounds of a loop whose values are single numbers. Internal.
+// _ScalarLoop: an op that runs rounds of a loop whose values are scalars. Internal.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace panto {
 
-// A round of such a loop. The program's inputs are the loop's values and, behind them, the elements that lists give.
+// One round of such a loop. The program's inputs are the loop's values, followed by the elements popped from lists.
 struct ScalarRound {
-  ElementwiseProgram program;  // its only output: whether to go on
-  std::vector<int> carried;    // by value of the loop: the program's value that it has in the next round
-  std::vector<int> pushed;     // by list that is written: the program's value that it gets in each round
-  // Of one element each: of the loop's values, of what lists give, of what they get.
+  ElementwiseProgram program;  // its only output: whether to continue
+  std::vector<int> carried;    // by value of the loop: the program value that it becomes in the next round
+  std::vector<int> pushed;     // by written list: the program value that each round pushes
+  // One element each: shapes of the loop's values, of the elements popped, of the elements pushed.
   std::vector<Shape> shapes, read_shapes, pushed_shapes;
 
   int num_values() const { return static_cast<int>(carried.size()); }
 };
 
-// From the call's attributes. Throws InvalidArgument where they do not make a loop.
+// Parses the call's attributes. Throws InvalidArgument if they do not describe a loop.
 ScalarRound parse_scalar_round(const CallView& call);
 
 }  // namespace panto

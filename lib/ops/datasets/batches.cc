@@ -1,4 +1,4 @@
-// Datasets of which one element is made of several, and those in random order.
+// Datasets that combine several elements into one, and shuffling.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/datasets/dataset_shapes.h"
 #include "panto/ops/datasets.h"

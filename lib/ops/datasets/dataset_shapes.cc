@@ -5,7 +5,7 @@
 namespace panto::dataset_ops {
 namespace {
 
-// Of arguments of one tensor; vectors may be where `vectors` says so.
+// Throws unless arguments that are single tensors are scalars; with `vectors`, strings and integers may be vectors.
 void expect_scalars(const ShapeContext& c, bool vectors) {
   const std::vector<ArgDef>& inputs = c.op().signature().inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Datasets that call functions with their elements. What a function gets beside an element are `other_arguments`.
+// Datasets that call functions with their elements. `other_arguments` are passed to the function after the element.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/datasets/dataset_shapes.h"
 #include "panto/ops/datasets.h"

@@ -1,4 +1,4 @@
-// Iterators, which make the elements of datasets, and what goes over a dataset in one call.
+// Iterators, which produce the elements of datasets, and ops that go over a whole dataset in one call.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/datasets/dataset_shapes.h"
 #include "panto/ops/datasets.h"

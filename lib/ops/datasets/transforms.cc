@@ -1,4 +1,4 @@
-// Datasets of the elements of others, as they are.
+// Datasets that select, repeat or combine elements of other datasets without changing them.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/datasets/dataset_shapes.h"
 #include "panto/ops/datasets.h"

@@ -19,14 +19,14 @@ namespace panto {
 namespace {
 
 using Transform = Tensor (*)(Arg);
-// With lengths.
+// A real transform: takes the tensor and the lengths.
 template <class Attrs>
 using RealTransform = Tensor (*)(Arg, Arg, const Attrs&);
 
 DType real_of(const Tensor& x) { return x.dtype() == kComplex128 || x.dtype() == kFloat64 ? kFloat64 : kFloat32; }
 Tensor last_of(const Tensor& dims, int count) { return slice(dims, reshape(size(dims) - count, {1}), {count}); }
 
-// How many numbers each result is made of, in the real type that belongs to x's.
+// The number of elements that each result sums, in the real type of x's parts.
 Tensor count(const Tensor& dims, const Tensor& x) { return cast(reduce_prod(cast(dims, kFloat64)), real_of(x)); }
 // The product of a complex tensor and real numbers.
 Tensor times(const Tensor& x, const Tensor& by) { return x * cast(by, x.dtype()); }
@@ -41,7 +41,7 @@ void complex_shape(ShapeContext& c) {
 
 int64_t fft_flops(const CostContext& c) { return 32 * c.numel(0); }
 
-// The inverse has the other sign and divides.
+// The gradient is the inverse transform times the number of elements.
 template <int kRank, Transform kInverse>
 void forward_gradient(GradContext& g) {
   g.set(0, times(kInverse(g.dy()), count(last_of(shape(g.dy()), kRank), g.dy())));
@@ -53,7 +53,7 @@ void inverse_gradient(GradContext& g) {
 
 // ---- Real ---------------------------------------------------------------------------------------------------------
 
-// The lengths, as far as they are known.
+// The lengths in input 1; -1 if unknown.
 template <int kRank>
 std::vector<int64_t> lengths(const ShapeContext& c) {
   c.expect_rank_at_least(0, kRank);
@@ -70,7 +70,8 @@ std::vector<int64_t> lengths(const ShapeContext& c) {
   return result;
 }
 
-// Of a real line of n elements n / 2 + 1 are left. An input may be longer than is asked for, and not shorter.
+// The number of results of a real transform of n elements. An input may be longer than the given length, but not
+// shorter.
 int64_t halved(int64_t n) { return n < 0 ? -1 : n / 2 + 1; }
 
 template <int kRank, bool kForward>
@@ -100,7 +101,8 @@ void real_shape(ShapeContext& c) {
   c.output(PartialShape(dims));
 }
 
-// 1 for the numbers of a halved line that are their own conjugates, `others` for those that stand for two.
+// Weights for the results of a real transform: 1 for results that are their own conjugates, `others` for results that
+// stand for a conjugate pair.
 Tensor weights(const Tensor& lengths, double others, DType type) {
   const Tensor n = reshape(last_of(lengths, 1), Shape{});
   const Tensor k = range(0, floor_div(n, 2) + 1, 1);
@@ -108,7 +110,7 @@ Tensor weights(const Tensor& lengths, double others, DType type) {
   return select(alone, cast(1, type), cast(others, type));
 }
 
-// Zeros behind, to the shape `dims`.
+// Pads x with zeros at the end to the shape `dims`.
 Tensor padded(const Tensor& x, const Tensor& dims, const PartialShape& known) {
   if (known.fully_known() && x.partial_shape() == known) return x;
   const Tensor behind = dims - shape(x);
@@ -130,7 +132,7 @@ void real_inverse_gradient(GradContext& g) {
   g.set(0, padded(dx, g.shape(0), g.in_shape(0)));
 }
 
-// In one call, unless the lengths differ.
+// Computes the batch in one call, unless lengths differ between examples.
 template <class Attrs, RealTransform<Attrs> kOp, bool kForward>
 void real_batch(BatchContext& c) {
   if (c.batched(1)) {

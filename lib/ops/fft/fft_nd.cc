@@ -1,4 +1,4 @@
-// Discrete Fourier transforms of any dimensions, each of a length of its own.
+// Discrete Fourier transforms along any dimensions, with a length for each.
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,7 +31,7 @@ void expect_types(const ShapeContext& c, Kind kind) {
   }
 }
 
-// input, fft_length, axes.
+// Inputs: input, fft_length, axes.
 template <Kind kKind>
 void transform_shape(ShapeContext& c) {
   expect_types(c, kKind);
@@ -61,22 +61,22 @@ int64_t fft_flops(const CostContext& c) { return 32 * c.numel(0); }
 
 DType real_of(DType complex) { return complex == kComplex128 || complex == kFloat64 ? kFloat64 : kFloat32; }
 
-// How many numbers each result is made of, in the real type that belongs to x's.
+// The number of elements that each result sums, in the real type of x's parts.
 Tensor count(const Tensor& lengths, const Tensor& x) {
   return cast(reduce_prod(cast(lengths, kFloat64)), real_of(x.dtype()));
 }
 // The product of a complex tensor and real numbers.
 Tensor times(const Tensor& x, const Tensor& by) { return x * cast(by, x.dtype()); }
 
-// Cut, or with zeros behind, to the shape `dims`.
+// Truncates x, or pads it with zeros at the end, to the shape `dims`.
 Tensor fitted(const Tensor& x, const Tensor& dims, const PartialShape& known) {
   if (known.fully_known() && x.partial_shape() == known) return x;
   const Tensor behind = maximum(dims - shape(x), 0), none = zeros_like(behind);
   return slice(pad(x, pack({none, behind}, {.axis = 1})), none, dims);
 }
 
-// Along the last of `axes`: 1 for the numbers of a halved line that are their own conjugates, `others` for those that
-// stand for two. Of a shape that broadcasts to that of the halved tensor, which is `y`.
+// Weights along the last of `axes`: 1 for results that are their own conjugates, `others` for results that stand for a
+// conjugate pair. The shape broadcasts to that of `y`, the result of the real transform.
 Tensor weights(const Tensor& lengths, const Tensor& axes, const Tensor& y, double others) {
   const DType type = real_of(y.dtype());
   const Tensor last = size(lengths) - 1;

@@ -1,4 +1,4 @@
-// Checkpoints of TensorFlow (lib/graph/checkpoints), as the graphs of its Savers write and read them.
+// Ops that write and read TensorFlow's checkpoints (lib/graph/checkpoints), as in graphs of its Savers.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"
@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-// Inputs 1 and, if `parts`, 2: vectors with a string for each of the tensors behind.
+// Inputs 1 and, if `parts`, 2 are vectors with one string per tensor; the tensors follow.
 void save_shape(ShapeContext& c, bool parts) {
   c.expect_scalar(0);
   const auto [first, last] = c.list(parts ? 3 : 2);
@@ -14,7 +14,7 @@ void save_shape(ShapeContext& c, bool parts) {
     c.expect_equal(last - first, c.vector(i), i == 1 ? "number of names" : "number of parts");
 }
 
-// Of what is restored only the rank may be known.
+// The shape of a restored tensor is not known.
 void restore_shape(ShapeContext& c, int scalars) {
   for (int i = 0; i < scalars; ++i) c.expect_scalar(i);
   c.output(0, {});

@@ -1,4 +1,4 @@
-// Whole files, and names of files. Who runs graphs of strangers may forbid them (lib/core/io/graph_files.h).
+// Ops on whole files and file names. A process that runs untrusted graphs can forbid them (lib/core/io/graph_files.h).
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"
 

@@ -1,4 +1,4 @@
-// Choosing among boxes that overlap.
+// Non-maximum suppression: selects among overlapping boxes.
 #include <algorithm>
 
 #include "panto/lib/base/checked.h"
@@ -10,14 +10,14 @@
 namespace panto {
 namespace {
 
-// Of known scalars that count something.
+// The known value of scalar input i, a count; throws if it is negative.
 std::optional<int64_t> count_of(const ShapeContext& c, int i, const char* name) {
   const std::optional<int64_t> count = known_scalar(c, i);
   if (count && *count < 0) invalid("{}: expected at least 0, got {}", name, *count);
   return count;
 }
 
-// Boxes, scores, how many, thresholds.
+// Inputs: boxes, scores, the maximal number of results, thresholds.
 void suppression_shape(ShapeContext& c) {
   c.expect_rank(0, 2);
   c.expect_equal(4, c.dim(0, 1), "dimension 1 of boxes");

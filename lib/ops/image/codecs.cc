@@ -1,4 +1,4 @@
-// Images out of encoded bytes, and back.
+// Decodes and encodes images.
 #include <string>
 #include <vector>
 
@@ -67,7 +67,7 @@ void any_image_shape(ShapeContext& c) {
   }
 }
 
-// [height, width, channels] at the end of a shape of which the rest is in front of it.
+// The input is [..., height, width, channels], the output [...].
 void png_bytes_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 3);
   const int64_t compression = c.integer("compression");

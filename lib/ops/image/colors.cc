@@ -1,4 +1,4 @@
-// Colours: of the last dimension, red, green and blue or hue, saturation and value.
+// Colour conversions. The last dimension is red, green, blue or hue, saturation, value.
 #include <vector>
 
 #include "panto/lib/core/call/call.h"
@@ -11,10 +11,10 @@
 namespace panto {
 namespace {
 
-// Halves as floats, so that they are rounded once.
+// float16 and bfloat16 as float32, so that results are rounded once.
 Tensor computed(const Tensor& x) { return x.dtype() == kFloat64 ? x : cast(x, kFloat32); }
 
-// What is one number, whatever else its shape is.
+// A tensor of one element as a scalar.
 Tensor one_number(const Tensor& x) { return reshape(x, Shape{}); }
 
 struct Colors {
@@ -30,8 +30,8 @@ Tensor joined(const Tensor& a, const Tensor& b, const Tensor& c, DType type) {
   return cast(pack({a, b, c}, {.axis = -1}), type);
 }
 
-// Hue from 0 to 1, largest and smallest part. Quotients by what is not positive are by 1 instead: nobody sees them,
-// not in derivatives either.
+// Hue from 0 to 1, and the largest and smallest part. Divisors that are not positive are replaced by 1; such quotients
+// are unused, also in derivatives.
 struct HueAndRange {
   Tensor hue, high, low, range;
   explicit HueAndRange(const Tensor& x) {
@@ -50,7 +50,7 @@ struct HueAndRange {
   Tensor saturation() const { return select(high > 0, range / positive(high), zeros_like(high)); }
 };
 
-// What a hue has of red, green and blue, from 0 to 1.
+// The red, green and blue parts of a hue, from 0 to 1.
 Colors parts_of_hue(const Tensor& hue) {
   const Tensor h = hue * 6;
   const auto between = [](const Tensor& x) { return minimum(maximum(x, zeros_like(x)), ones_like(x)); };

@@ -1,4 +1,4 @@
-// Boxes cut out of images, each resized to the same size, and the gradients of that.
+// Crops boxes from images and resizes each to the same size; and the gradients.
 #include <string>
 
 #include "panto/lib/base/text/format.h"
@@ -13,7 +13,7 @@
 namespace panto {
 namespace {
 
-// Boxes are input i, the numbers of their images input i + 1. The number of boxes.
+// Checks input i, boxes, and input i + 1, the numbers of their images; returns the number of boxes.
 int64_t boxes_of(const ShapeContext& c, int i) {
   c.expect_rank(i, 2);
   c.expect_equal(4, c.dim(i, 1), "dimension 1 of boxes");
@@ -53,8 +53,7 @@ void grad_boxes_shape(ShapeContext& c) {
 std::string method_of(const GradContext& g) { return std::string(g.text("method")); }
 
 void gradient_of_crop(GradContext& g) {
-  // Of other types of images TensorFlow has no gradient by them; there is none to ask for but bfloat16's, which the op
-  // does not take.
+  // The gradient op takes float16, float32 and float64. Other image types are integers, which have no gradient.
   if (g.needs(0)) {
     g.set(0,
           crop_and_resize_grad_image(g.dy(), g.in(1), g.in(2), g.shape(0), g.in(0).dtype(), {.method = method_of(g)}));
@@ -65,7 +64,7 @@ void gradient_of_crop(GradContext& g) {
   }
 }
 
-// By boxes there is no op for it.
+// There is no op for tangents of boxes.
 void crop_tangent(JvpContext& c) {
   if (c.has_tangent(1) && c.text("method") == "bilinear") {
     fail(Code::kUnimplemented, "jvp of CropAndResize: expected tangents of images only, got one of boxes");

@@ -1,4 +1,4 @@
-// Windows of images: glimpses at given places, and parts that are chosen at random.
+// Crops of images: glimpses at given positions, and randomly chosen parts.
 #include <climits>
 #include <limits>
 #include <string_view>
@@ -49,7 +49,7 @@ void expect_range(const AttrSlot& slot, const char* name, float most) {
   }
 }
 
-// The size of an image, boxes in it; then how much of one must be seen, where that is an input, and a seed.
+// Inputs: the image's size, bounding boxes; then the minimal covered part of a box, if it is an input, and a seed.
 void distorted_shape(ShapeContext& c) {
   expect_range(c.slot("aspect_ratio_range"), "aspect_ratio_range", std::numeric_limits<float>::max());
   expect_range(c.slot("area_range"), "area_range", 1);
@@ -60,7 +60,7 @@ void distorted_shape(ShapeContext& c) {
   }
   c.expect_equal(3, c.vector(0), "length of image_size");
   const PartialShape& boxes = c.shape(1);
-  // Of no boxes the shape is whatever it is; -1 elements are not known yet.
+  // Without boxes, any shape is allowed; numel() is -1 if unknown.
   if (boxes.numel() > 0) {
     c.expect_rank(1, 3);
     c.expect_equal(4, c.dim(1, 2), "dimension 2 of bounding_boxes");

@@ -1,4 +1,4 @@
-// What the shape functions of image ops share: [batch, height, width, channels]. Internal.
+// Shared code of shape functions of image ops: [batch, height, width, channels]. Internal.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace panto::images {
 
 inline int64_t dim_of(const PartialShape& shape, int k) { return shape.known_rank() ? shape.dim(k) : kUnknownDim; }
 
-// A height and width that input i spells; throws InvalidArgument where one is below `least`.
+// The height and width that input i holds. Throws InvalidArgument if one is below `least`.
 struct Size {
   int64_t height = kUnknownDim, width = kUnknownDim;
 };
@@ -29,7 +29,7 @@ inline Size size_from(const ShapeContext& c, int i, const char* name, int64_t le
   return size;
 }
 
-// Input i has images of at least one pixel.
+// Throws InvalidArgument unless input i holds images of at least one pixel.
 inline void expect_pixels(const ShapeContext& c, int i, const char* name) {
   c.expect_rank(i, 4);
   for (const int k : {1, 2}) {

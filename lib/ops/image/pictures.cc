@@ -1,4 +1,4 @@
-// Boxes drawn on images, and images seen from elsewhere.
+// Draws boxes on images, and applies projective transforms.
 #include <optional>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Images of another size, and the gradients of what makes them.
+// Resizes images; and the gradients.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
@@ -24,7 +24,7 @@ void resize_shape(ShapeContext& c) {
   c.output(images::resized(c.shape(0), images::size_from(c, 1, "size")));
 }
 
-// grads are of images like original_image, of another size.
+// grads must have the batch and channels of original_image; only the size may differ.
 void grad_like_image(ShapeContext& c) {
   expect_one_grid(c);
   images::expect_pixels(c, 0, "grads");

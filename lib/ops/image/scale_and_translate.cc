@@ -1,4 +1,4 @@
-// Images of another size, under a kernel that may be as wide as what a pixel stands for.
+// Resizes images with a filter kernel that may be scaled to the size of the input region of a pixel (antialiasing).
 #include <algorithm>
 #include <array>
 #include <string>

@@ -31,7 +31,7 @@ int64_t smaller(int64_t a, int64_t b) { return a < 0 || b < 0 ? (a == 0 || b == 
 // i times the imaginary part, in the type of x.
 Tensor imaginary_of(const Tensor& x) { return 0.5 * (x - conj(x)); }
 
-// The gradient by output k, or zeros.
+// The gradient of output k, or zeros.
 Tensor gradient_or_zeros(const GradContext& g, int k) { return g.has_dy(k) ? g.dy(k) : zeros_like(g.out(k)); }
 
 template <int kTimes>
@@ -49,7 +49,7 @@ void qr_shape(ShapeContext& c) {
   c.output(1, with_last(c.shape(0), {between, n}));
 }
 
-// Takes matrices apart after as many columns, or rows, as the shorter side of `like` has, which may be known only when
+// Splits matrices after as many columns, or rows, as the shorter side of `like` has. That number may be known only when
 // a graph runs.
 class Parts {
  public:
@@ -61,7 +61,7 @@ class Parts {
       count_ = minimum(dims(-2), dims(-1));
     }
   }
-  // Along dimension `axis`, -1 or -2. The second part may be empty; it is undefined where it is known to be.
+  // Splits along dimension `axis`, -1 or -2. The second part may be empty; it is undefined if it is known to be.
   std::pair<Tensor, Tensor> of(const Tensor& x, int axis) const {
     const PartialShape& shape = x.partial_shape();
     const int64_t all = shape.known_rank() ? shape.dim(shape.rank() + axis) : -1;
@@ -84,9 +84,9 @@ class Parts {
   Tensor count_;
 };
 
-// The vectors that one side of a decomposition has beyond those that belong to values may be any that are perpendicular
-// to them. They turn with the others, as little as possible: what a function that does not depend on which they are
-// says of them, it says of the others, -X2 dX2' X1.
+// With full matrices, U or V has further vectors X2 beyond the vectors X1 that belong to singular values. X2 may be any
+// orthonormal vectors perpendicular to X1, and is taken to rotate with X1 as little as possible. If a function does not
+// depend on the choice of X2, its gradient dX2 contributes -X2 dX2' X1 to the gradient of X1.
 Tensor with_gradient_of_others(const Tensor& dx, const Tensor& x, const Tensor& others, const Tensor& d_others) {
   return others.defined() ? dx - matrix_mul(others, adjoint_mul(d_others, x)) : dx;
 }
@@ -94,8 +94,8 @@ Tensor with_tangent_of_others(const Tensor& dx, const Tensor& x, const Tensor& o
   return others.defined() ? concat({dx, -matrix_mul(x, adjoint_mul(dx, others))}, -1) : dx;
 }
 
-// Of a matrix with no fewer rows than columns. With W = Q' dA R^-1 it is dQ = dA R^-1 - Q W + Q B and dR = (W - B) R
-// for B = tril(W, -1) - tril(W, -1)' + i Im diag(W); this is the adjoint of that.
+// For a matrix with at least as many rows as columns. With W = Q' dA R^-1 and B = tril(W, -1) - tril(W, -1)' + i Im
+// diag(W), the tangents are dQ = dA R^-1 - Q W + Q B and dR = (W - B) R; this is the adjoint of that map.
 Tensor gradient_of_qr(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr_given) {
   const Tensor dr = upper(dr_given);
   const Tensor turned = adjoint_mul(q, dq);
@@ -110,7 +110,7 @@ void gradient_of_any_qr(GradContext& g) {
   const auto [dq_given, more_dq] = parts.columns(gradient_or_zeros(g, 0));
   const Tensor r = parts.of(g.out(1), -2).first, dr = parts.of(gradient_or_zeros(g, 1), -2).first;
   const Tensor dq = with_gradient_of_others(dq_given, q, more_q, more_dq);
-  // Columns on the left are decomposed, those that are left are Q times what R has there.
+  // Only the left square of columns is decomposed; the remaining columns are Q times those of R.
   const auto [left_r, right_r] = parts.columns(r);
   if (!right_r.defined()) return g.set(0, gradient_of_qr(q, r, dq, dr));
   const auto [left_dr, right_dr] = parts.columns(dr);
@@ -125,7 +125,7 @@ void tangent_of_qr(JvpContext& c) {
   const auto [r, more_r] = parts.of(c.out(1), -2);
   const auto [left_r, right_r] = parts.columns(r);
   const auto [left_da, right_da] = parts.columns(c.tangent(0));
-  // dA R^-1: its transposed matrix solves equations of R's.
+  // dA R^-1, by solving the transposed equations.
   const Tensor x = swapped(matrix_triangular_solve(swapped(left_r), swapped(left_da)));
   const Tensor w = adjoint_mul(q, x);
   const Tensor below = with_diagonal(lower(w), zeros_like(diagonal(w)));
@@ -161,7 +161,7 @@ Tensor in_columns(const Tensor& x) { return expand_dims(x, -2); }
 
 // A = U S V'.
 struct Triple {
-  bool tall, wide;  // there may be something perpendicular to all of U's columns that belong to values; of V's
+  bool tall, wide;  // U, or V, may have columns beyond those that belong to singular values
   Parts parts;
   Tensor s, inverse;
   Tensor u, more_u, v, more_v;
@@ -239,7 +239,7 @@ void eig_shape(ShapeContext& c) {
   c.output(1, c.flag("compute_v") ? with_last(c.shape(0), {n, n}) : PartialShape{0});
 }
 
-// Outputs beyond the first that were not asked for are vectors of length 0, whatever the batch.
+// Outputs that were not asked for are vectors of length 0 and have no batch dimension.
 void with_vectors_batch(BatchContext& c, bool asked) {
   const SmallVector<Tensor, 2> outputs = c.again({c.in(0)});
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -277,7 +277,7 @@ void tangent_of_self_adjoint_eig(JvpContext& c) {
   if (vectors) c.set(1, matrix_mul(v, reciprocal_differences(c.out(0)) * d));
 }
 
-// Columns of vectors of length 1: what changes that is taken off. `turned`: V' dx.
+// The part of a change of eigenvectors that would change their length, which is 1; it is subtracted. `turned`: V' dx.
 Tensor real_diagonal(const Tensor& turned) { return of_diagonal(real_of(diagonal(turned))); }
 
 void gradient_of_eig(GradContext& g) {

@@ -1,4 +1,4 @@
-// Linear least squares, and equations whose matrices are given by their diagonals.
+// Linear least squares, and equations with tridiagonal and banded matrices.
 #include <algorithm>
 #include <vector>
 
@@ -31,9 +31,9 @@ void solve_ls_shape(ShapeContext& c) {
   c.output(same_batch(c, {c.dim(0, -1), c.dim(1, -1)}));
 }
 
-// What solves equations of A' A + r (`tall`), or of A A' + r. These are those of the least squares where A has as many
-// rows as columns at least, or fewer. Where a trace does not know which, both are solved, and `apply` says which holds:
-// what the other gives is finite, so that derivatives of it are zeros, but means nothing.
+// A solver for the normal equations: those of A' A + r if A has at least as many rows as columns (`tall`), else those
+// of A A' + r. If a trace does not know which, both are solved, and `apply` selects the valid one. The other result is
+// meaningless but finite, so that its derivatives are zeros.
 struct NormalEquations {
   bool tall;
   Tensor factor;
@@ -54,7 +54,7 @@ struct NormalEquations {
   }
 };
 
-// `derivatives(equations)`, for the equations that hold.
+// Returns derivatives(equations) for the valid equations.
 template <class F>
 std::vector<Tensor> by_normal_equations(const Tensor& a, const Tensor& regularizer, const F& derivatives) {
   const PartialShape& shape = a.partial_shape();
@@ -122,7 +122,8 @@ void tangent_of_solve_ls(JvpContext& c) {
 
 // ---- Three diagonals ----------------------------------------------------------------------------------------------
 
-// Rows of x from the second on, with a row of zeros at the end; and those before the last, with one at the beginning.
+// next_rows: the rows of x from the second on, then a row of zeros. previous_rows: a row of zeros, then all rows of x
+// but the last.
 Tensor next_rows(const Tensor& x) {
   return concat({x(Ellipsis, Slice(1), Slice()), zeros_like(x(Ellipsis, Slice({}, 1), Slice()))}, -2);
 }
@@ -266,8 +267,8 @@ const Op& kTridiagonalSolve = define_op(
 
 namespace {
 
-// What the bands of a product x y' are, given how A's are: of the lower triangle the main one first, of the upper one
-// last.
+// The bands of the matrix `product` in the layout of `bands`: the main diagonal is first for a lower triangle, last for
+// an upper one.
 Tensor bands_of(const Tensor& product, const Tensor& bands, bool is_lower) {
   const int64_t known =
       bands.partial_shape().known_rank() ? bands.partial_shape().dim(bands.partial_shape().rank() - 2) : kUnknownDim;
@@ -280,7 +281,7 @@ Tensor bands_of(const Tensor& product, const Tensor& bands, bool is_lower) {
   const Tensor last = shape(bands)(-2) - 1, none = zeros_like(last);
   return matrix_diag_part(product, is_lower ? pack({-last, none}) : pack({none, last}), zero, {.align = "LEFT_RIGHT"});
 }
-// The matrix whose bands these are.
+// The matrix with these bands.
 Tensor matrix_of(const Tensor& bands, bool is_lower) {
   const Tensor minus_one = constant(tensor(-1), kInt32), n = shape(bands)(-1);
   const Tensor last = shape(bands)(-2) - 1, none = zeros_like(last);

@@ -1,6 +1,6 @@
-// Ops by triangular factors: Cholesky's and those of Gaussian elimination. Formulas of derivatives: M. B. Giles, An
-// extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation; I. Murray,
-// Differentiation of the Cholesky decomposition.
+// Ops based on triangular factors: Cholesky and LU. Formulas of derivatives: M. B. Giles, An extended collection of
+// matrix derivative results for forward and reverse mode algorithmic differentiation; I. Murray, Differentiation of the
+// Cholesky decomposition.
 #include <algorithm>
 
 #include "panto/lib/base/text/format.h"
@@ -19,7 +19,7 @@ namespace {
 
 using namespace matrix;
 
-// `n^3 / kPart` operations for each matrix.
+// `kTimes * n^3 / kPart` operations for each matrix.
 template <int kTimes, int kPart = 1>
 int64_t by_cube(const CostContext& c) {
   return c.numel(0) * c.dim(0, -1) * kTimes / kPart;
@@ -30,13 +30,13 @@ void square_like_input(ShapeContext& c) {
   c.output(with_last(c.shape(0), {n, n}));
 }
 
-// One number, or several, for each square matrix.
+// The shape function of ops whose outputs are numbers per square matrix.
 void number_of_matrix(ShapeContext& c) {
   square(c);
   for (int k = 0; k < c.num_outputs(); ++k) c.output(k, with_last(c.shape(0), {}));
 }
 
-// The gradient by A of A's factor L, which is half of this and its adjoint: L^-H half_lower(L' dL) L^-1.
+// The gradient of A through its Cholesky factor L: the Hermitian part of L^-H half_lower(L' dL) L^-1.
 Tensor gradient_of_cholesky(const Tensor& l, const Tensor& dl) {
   const Tensor middle = half_lower(adjoint_mul(l, dl));
   const Tensor left = matrix_triangular_solve(l, middle, {.adjoint = true});
@@ -52,7 +52,7 @@ void solve_shape(ShapeContext& c) {
   c.output(same_batch(c, {n >= 0 ? n : c.dim(1, -2), c.dim(1, -1)}));
 }
 
-// The tangent of X in A X = B, or A' X = B, from what `solve` makes of a right side.
+// The tangent of X in A X = B, or A' X = B. `solve` solves these equations for a right side.
 template <class Solve>
 Tensor tangent_of_solution(const JvpContext& c, const Tensor& da, const Solve& solve) {
   const Tensor& x = c.out();
@@ -155,7 +155,7 @@ const Op& kLogMatrixDeterminant = define_op(
            const bool complex = dtypes::kComplex.contains(g.in_type(0));
            Tensor dy = g.has_dy(1) ? real_of(g.dy(1)) : Tensor();
            if (complex && g.has_dy(0)) {
-             // A sign turns where the trace of A^-1 dA has an imaginary part.
+             // A complex sign rotates with the imaginary part of the trace of A^-1 dA.
              const Tensor turned = g.dy(0) * g.conj_out(0);
              const Tensor imaginary = turned - real_of(turned);
              dy = dy.defined() ? dy + imaginary : imaginary;

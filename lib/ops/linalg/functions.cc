@@ -1,6 +1,5 @@
-// Functions of matrices, products of vectors, and the adjoint. The derivative of a function f of matrices is a block of
-// a function of a larger matrix: f of [[A, E], [0, A]] has f'(A; E) above its diagonal (N. J. Higham, Functions of
-// Matrices, chapter 3).
+// Matrix functions, cross products, and the adjoint. The derivative of a matrix function f is a block of f of a larger
+// matrix: f([[A, E], [0, A]]) has f'(A; E) above its diagonal (N. J. Higham, Functions of Matrices, chapter 3).
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/tensor/index.h"
 #include "panto/lib/ops/array/values.h"
@@ -92,7 +91,7 @@ const Op& kCross = define_op(
            c.expect_rank_at_least(0, 1);
            const PartialShape &a = c.shape(0), &b = c.shape(1);
            if (!a.compatible_with(b)) c.invalid("b: expected shape " + a.to_string() + ", got " + b.to_string());
-           c.expect_rank_at_least(1, 1);  // where nothing is known of a
+           c.expect_rank_at_least(1, 1);  // if nothing is known of a
            const PartialShape both = a.merged_with(b);
            if (!both.known_rank()) return c.output(both);
            c.expect_equal(3, both.dim(both.rank() - 1), "last dimension");

@@ -17,7 +17,7 @@
 namespace panto::linalg {
 namespace {
 
-// Values in a complex type that are real.
+// Converts values that are real but may have a complex type.
 Tensor as_real(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? real(x) : x; }
 
 double epsilon_of(DType type) {
@@ -25,7 +25,7 @@ double epsilon_of(DType type) {
   return type == kFloat16 ? 0x1p-10 : std::numeric_limits<float>::epsilon();
 }
 
-// Singular values that are not larger count as zero.
+// The threshold up to which singular values count as zero.
 Tensor least_value(const Tensor& a, const Tensor& s, std::optional<double> rtol) {
   if (!rtol) {
     const PartialShape& shape = a.partial_shape();
@@ -38,7 +38,7 @@ Tensor least_value(const Tensor& a, const Tensor& s, std::optional<double> rtol)
   return max(s, -1, true) * *rtol;
 }
 
-// f of `b` as matrices, which may be one vector.
+// Applies f to matrices `b`; a single vector is treated as a matrix of one column.
 template <class F>
 Tensor of_matrices(const Tensor& b, const F& f) {
   if (b.partial_shape().known_rank() && b.partial_shape().rank() == 1) {

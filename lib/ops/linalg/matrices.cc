@@ -44,7 +44,7 @@ void broadcast_batch(ShapeContext& c, std::initializer_list<int64_t> last) {
     const int64_t x = k <= rx ? c.dim(0, -k) : 1;
     const int64_t y = k <= ry ? c.dim(1, -k) : 1;
     if (x != 1 && y != 1) c.expect_equal(x, y, "batch dimensions");
-    // An unknown one is the other, unless that is 1.
+    // An unknown dimension equals the other one, unless that is 1.
     dims[static_cast<size_t>(rank - k)] = x == 1 ? y : (y == 1 || y < 0 ? x : y);
   }
   std::copy(last.begin(), last.end(), dims.begin() + (rank - 2));

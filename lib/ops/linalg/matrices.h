@@ -1,5 +1,5 @@
-// What the ops of linear algebra share: shapes of batches of matrices, which are the last two dimensions, and what
-// their gradients are written with. Internal.
+// Shared code of linear algebra ops: shapes of batches of matrices (the last two dimensions), and helpers for
+// gradients. Internal.
 #pragma once
 
 #include <initializer_list>
@@ -10,43 +10,43 @@
 
 namespace panto::matrix {
 
-// `shape` with other dimensions in place of the last `replaced`; unknown where it is.
+// `shape` with its last `replaced` dimensions replaced by `dims`; unknown if `shape` is.
 PartialShape with_last(const PartialShape& shape, std::initializer_list<int64_t> dims, int replaced = 2);
-// Input i must hold square matrices: how large they are.
+// Checks that input i holds square matrices and returns their size.
 int64_t square(const ShapeContext& c, int i = 0);
-// Inputs 0 and 1 hold matrices in batches of one shape: that shape, as the leading dimensions of `last`.
+// Checks that inputs 0 and 1 hold matrices in batches of one shape; returns that shape followed by `last`.
 PartialShape same_batch(const ShapeContext& c, std::initializer_list<int64_t> last);
-// The leading dimensions of inputs 0 and 1 broadcast, as in NumPy: output 0 has them, and the two of `last`.
+// Sets output 0 to the broadcast leading dimensions of inputs 0 and 1, followed by `last`.
 void broadcast_batch(ShapeContext& c, std::initializer_list<int64_t> last);
 
-// The last two dimensions swapped; and the elements conjugated, if they are complex.
+// swapped: the transpose. adjoint: the conjugate transpose.
 Tensor swapped(const Tensor& x);
 PANTO_EXPORT Tensor adjoint(const Tensor& x);
-// Products, of the factors or of their adjoints. Not `mul`, as an op is called: files of one unit (-Dunit_files) share
-// what `using namespace matrix` brings, and another file would multiply matrices where it means elements.
+// Matrix products, of the factors or their adjoints. Not called `mul`, like the op: with -Dunit_files, files share one
+// translation unit and so `using namespace matrix`, and another file's elementwise `mul` would become a matrix product.
 PANTO_EXPORT Tensor matrix_mul(const Tensor& a, const Tensor& b);
 PANTO_EXPORT Tensor adjoint_mul(const Tensor& a, const Tensor& b);
 PANTO_EXPORT Tensor mul_adjoint(const Tensor& a, const Tensor& b);
 
 PANTO_EXPORT Tensor lower(const Tensor& x);  // with the diagonal
 PANTO_EXPORT Tensor upper(const Tensor& x);
-// The lower triangle with half of the diagonal: x + x' of what this gives is the whole, where x is its own adjoint.
+// The lower triangle with half of the diagonal: for a Hermitian x, the result y satisfies y + y' = x.
 Tensor half_lower(const Tensor& x);
 Tensor with_diagonal(const Tensor& x, const Tensor& diagonal);
 Tensor diagonal(const Tensor& x);
 Tensor of_diagonal(const Tensor& diagonal);
 PANTO_EXPORT Tensor identity_like(const Tensor& square);
-// In the type of x, which may be complex.
+// The real part, in the type of x, which may be complex.
 Tensor real_of(const Tensor& x);
-// What is nearest to x among the matrices that are their own adjoint, (x + x') / 2.
+// The Hermitian matrix nearest to x: (x + x') / 2.
 PANTO_EXPORT Tensor hermitian(const Tensor& x);
-// The matrix that is its own adjoint of which x has the lower triangle.
+// The Hermitian matrix with the lower triangle of x.
 Tensor hermitian_of_lower(const Tensor& x);
-// 1 / x, but 0 for 0: x / (x^2 + 1e-20), which is also TensorFlow's.
+// 1 / x, but 0 for 0: x / (x^2 + 1e-20), as in TensorFlow.
 Tensor safe_reciprocal(const Tensor& x);
-// Differences of values, 1 / (v[j] - v[i]) in row i and column j, and zeros on the diagonal.
+// The matrix of 1 / (v[j] - v[i]) in row i and column j, with zeros on the diagonal.
 Tensor reciprocal_differences(const Tensor& values);
-// x R^-H of upper triangular R.
+// x R^-H for upper triangular R.
 Tensor over_adjoint_of_upper(const Tensor& x, const Tensor& r);
 
 }  // namespace panto::matrix

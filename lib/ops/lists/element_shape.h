@@ -1,4 +1,4 @@
-// The argument `element_shape` of ops on lists.
+// Decodes the argument `element_shape` of list ops.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -6,8 +6,8 @@
 
 namespace panto {
 
-// The shape that an integer vector spells, in which -1 is any size, or a scalar -1: any shape. What is not known of a
-// symbolic one is left open. Throws InvalidArgument for anything else.
+// The shape in an integer vector, in which -1 is any size; a scalar -1 means any shape. Unknown elements of a symbolic
+// tensor become unknown dimensions. Throws InvalidArgument for anything else.
 PANTO_EXPORT PartialShape spelled_element_shape(const Tensor& t);
 
 }  // namespace panto

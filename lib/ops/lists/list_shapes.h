@@ -1,4 +1,4 @@
-// What the blocks of ops on lists share: what is known of a list and its elements, and what gradients ask for.
+// Shared code of list ops: what is known of a list and its elements, and helpers for gradients.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 
 namespace panto {
 
-// What is known of the list that input i holds: dtype kInvalid where nothing is.
+// What is known of the list in input i; dtype kInvalid if nothing is known.
 HandleInfo list_info(const ShapeContext& c, int i);
-// Output 0 is a list of such elements.
+// Declares output 0 as a list of elements of this type and shape.
 void give_list(ShapeContext& c, DType dtype, PartialShape shape);
-// The list of input i with attribute element_dtype, whose elements have the shape that input `spelled` tells, too.
+// The list in input i, checked against attribute element_dtype and the element shape in input `spelled`.
 HandleInfo read_list(const ShapeContext& c, int i, int spelled);
 
-// [first, rest...]; of the dimensions behind the first.
+// behind: [first, rest...]. shape_of_rows: `shape` without its first dimension.
 PartialShape behind(int64_t first, const PartialShape& rest);
 PartialShape shape_of_rows(const PartialShape& shape);
-// The second as a vector, of something of `shape`, whose vector of dimensions is `dims()` where they are not known.
+// shape_of_rows(shape) as a vector. If it is not fully known, taken from `dims()`, which returns all dimensions as a
+// tensor.
 template <class Dims>
 Tensor row_shape(const PartialShape& shape, const Dims& dims) {
   const PartialShape rows = shape_of_rows(shape);
   return rows.fully_known() ? shape_literal(rows) : slice(dims(), {1}, {-1});
 }
 
-// A list like `like` in size and shape of elements, none of which is set: zeros.
+// A list of the size and element shape of `like` with no element set; unset elements read as zeros.
 Tensor unset_like(const Tensor& like, DType dtype);
 
 }  // namespace panto

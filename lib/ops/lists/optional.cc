@@ -1,4 +1,5 @@
-// Tensors that may be missing: what a branch gives for another one's sake. In vmap every example has its own.
+// Optional values: tensors that may be missing, such as outputs that only another branch computes. In vmap every
+// example has its own.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"

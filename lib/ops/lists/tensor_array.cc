@@ -1,5 +1,5 @@
-// Arrays of tensors and stacks that are changed in place: what TensorFlow 1's loops gather values in. TensorList... are
-// values instead, through which gradients flow.
+// Arrays and stacks of tensors that are changed in place; TensorFlow 1's loops collect values in them. The
+// TensorList... ops use values instead, and have gradients.
 
 #include <algorithm>
 #include <optional>
@@ -16,8 +16,8 @@
 namespace panto {
 namespace {
 
-// What is known of the elements of the array that input 0 refers to; dtype kInvalid: nothing is. Eager calls leave all
-// this to the array.
+// What is known of the elements of the array that input 0 refers to; dtype kInvalid if nothing. Eager calls leave all
+// checks to the array.
 HandleInfo array_info(const ShapeContext& c) {
   c.expect_scalar(0);
   const TensorImpl& handle = *c.in(0).impl();
@@ -29,7 +29,7 @@ void expect_array_dtype(const HandleInfo& info, DType wanted) {
   invalid("dtype: expected the array's {}, got {}", dtype_name(info.dtype), dtype_name(wanted));
 }
 
-// What comes out is of this type, and of the element's shape as far as it is known, or given.
+// The shape of an element that is read: what is known of the array's elements, merged with `given`. Checks the dtype.
 PartialShape element_of(const ShapeContext& c, const PartialShape& given = {}) {
   const HandleInfo info = array_info(c);
   expect_array_dtype(info, c.type("dtype"));
@@ -39,15 +39,15 @@ PartialShape element_of(const ShapeContext& c, const PartialShape& given = {}) {
   return info.shape.merged_with(given);
 }
 
-// The flow that goes through a write.
+// The shape function of writes, which return the flow.
 void write_shape(ShapeContext& c, int value, int flow) {
   c.expect_scalar(flow);
   shapes::scalar(c);
   expect_array_dtype(array_info(c), c.in(value).dtype());
 }
 
-// A gradient would be gathered in an array beside this one, by name: two tapes, or two gradients of one, would add to
-// the same.
+// Gradients are not supported: they would be collected in another array found by name, which two tapes, or two
+// gradients of one tape, would share.
 void no_gradient_by_arrays(GradContext& g) {
   failf(Code::kUnimplemented, "gradient of {}: expected a list of the ops TensorList..., got an array that is changed",
         g.op().name());

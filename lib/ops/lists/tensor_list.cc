@@ -1,4 +1,4 @@
-// Lists of tensors: what loops gather values in. In vmap every example has lists of its own.
+// Lists of tensors, in which loops collect values. In vmap every example has its own lists.
 
 #include "panto/lib/core/collections/tensor_list.h"
 
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// The list of input i with `element` put into it.
+// The info of the list in input i after `element`, an input, was put into it.
 HandleInfo written_list(const ShapeContext& c, int i, int element) {
   HandleInfo info = list_info(c, i);
   expect_list_dtype(info.dtype, c.type("element_dtype"));
@@ -124,7 +124,7 @@ const Op& kTensorListElementShape = define_op(
            if (!info.shape.known_rank()) return;
            c.output({info.shape.rank()});
            PartialValues values(static_cast<size_t>(info.shape.rank()));
-           for (int k = 0; k < info.shape.rank(); ++k) {  // a dimension that is not known here may be so in the list
+           for (int k = 0; k < info.shape.rank(); ++k) {  // the list itself may know dimensions that are unknown here
              if (info.shape.dim(k) != kUnknownDim) values[static_cast<size_t>(k)] = info.shape.dim(k);
            }
            c.output_values(0, std::move(values));

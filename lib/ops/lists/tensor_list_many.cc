@@ -1,4 +1,4 @@
-// Several elements of lists at a time: gathered, scattered, joined and split.
+// Ops on several elements of lists at once: gather, scatter, concat and split.
 
 #include <algorithm>
 
@@ -17,12 +17,12 @@
 namespace panto {
 namespace {
 
-// The vector of the dimensions of input i behind the first.
+// The dimensions of input i without the first, as a vector.
 Tensor row_dims(GradContext& g, int i) {
   return row_shape(g.in_shape(i), [&] { return g.shape(i); });
 }
 
-// `rows`, but zeros where a later one has the same index: what is written twice is what was written last.
+// `rows`, with zeros where a later row has the same index: the last write to an element wins.
 Tensor of_last(const Tensor& rows, const Tensor& indices, const Tensor& dims) {
   const Tensor own = range(0, size(indices), 1);
   const Tensor last = tensor_list_gather(tensor_list_scatter(own, indices, Shape{}, -1), indices, Shape{}, kInt32);
@@ -30,7 +30,7 @@ Tensor of_last(const Tensor& rows, const Tensor& indices, const Tensor& dims) {
   return select(mask, rows, zeros_like(rows));
 }
 
-// What is known of the lists that a tensor of them holds: of a scalar, what is known of the one.
+// What is known of the lists in input i, a tensor of lists or a single list.
 HandleInfo lists_info(const ShapeContext& c, int i) {
   if (c.rank(i) == 0) return list_info(c, i);
   const MetaInfo* meta = c.in(i).impl()->meta;
@@ -53,7 +53,7 @@ const Op& kTensorListGather = define_op(
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
-           // What is taken twice has the sum of both gradients, wherever it is written.
+           // An element that is gathered several times gets the sum of the gradients.
            const Tensor at = expand_dims(g.in(1), -1);
            const Tensor count = reshape(tensor_list_length(g.in(0)), {1});
            const Tensor rows = row_shape(g.dy().partial_shape(), [&] { return shape(g.dy()); });

@@ -1,4 +1,4 @@
-// Integers as strings of bits.
+// Bitwise ops on integers.
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/ops/math.h"

@@ -1,4 +1,4 @@
-// Comparisons, logic, and choosing by a mask.
+// Comparisons, logic, and selection by a mask.
 #include <algorithm>
 
 #include "panto/lib/core/op/gradient.h"
@@ -27,19 +27,19 @@ bool may_broadcast(const PartialShape& a, const PartialShape& b) {
   return true;
 }
 
-// Shapes that do not broadcast are an error or, on demand, simply not equal: one `false`.
+// If shapes do not broadcast, that is an error or, if the attribute asks for it, the result is one `false` (for Equal).
 void equality_shape(ShapeContext& c) {
   const PartialShape& a = c.shape(0);
   const PartialShape& b = c.shape(1);
   if (a.known_rank() && a == b && a.fully_known()) return c.output(a);
   if (c.flag("incompatible_shape_error")) return shapes::broadcast_two(c);
   if (!may_broadcast(a, b)) return c.output(PartialShape::of_rank(0));
-  // Unknown dimensions may turn out not to broadcast.
+  // Unknown dimensions may not broadcast, so the result's shape is unknown.
   if (!a.fully_known() || !b.fully_known()) return c.output(PartialShape());
   shapes::broadcast_two(c);
 }
 
-// Where shapes do not broadcast, the answer is the same for all examples.
+// If shapes do not broadcast, the result is the same for all examples.
 void equality_batch(BatchContext& c) {
   if (may_broadcast(c.shape(0), c.shape(1)) || c.size() < 1) return batching::elementwise(c);
   const auto first = [&](int i) { return c.batched(i) ? gather(c.in(i), 0, 0) : c.in(i); };

@@ -1,6 +1,7 @@
-// Complex numbers made of two real ones, and taken apart. Gradients are those of real and imaginary part, as one
-// complex number. None has the trait kElementwise: the type of the result is an attribute that the shape function has
-// to look at, and calls of elementwise ops need not ask it.
+// Ops that combine two real numbers to a complex one, and take complex numbers apart. The gradient of a complex number
+// is a complex number of the gradients of its real and imaginary part. None of the ops has the trait kElementwise: the
+// result's type is an attribute that the shape function must check, and calls of elementwise ops skip the shape
+// function.
 #include "panto/lib/ops/math/complex.h"
 
 #include "panto/lib/base/text/format.h"
@@ -39,7 +40,7 @@ Tensor imag_part_of(const Tensor& z) { return imag_part(z, {.Tout = part_of(z.dt
 Tensor joined(const Tensor& re, const Tensor& im) { return complex_parts(re, im, {.Tout = complex_of(re.dtype())}); }
 
 void complex_tangent(JvpContext& c) {
-  const Tensor none = zeros_like(c.in(0));  // a scalar or not: the other part broadcasts to it, or it to the other one
+  const Tensor none = zeros_like(c.in(0));  // of any shape: the parts broadcast
   const Tensor re = c.has_tangent(0) ? c.tangent(0) : none;
   const Tensor im = c.has_tangent(1) ? c.tangent(1) : zeros_like(c.in(1));
   c.set(0, joined(re, im));
@@ -86,7 +87,7 @@ const Op& kAngle =
                .cpp = "angle_part",
                .shape = part_shape,
                .saves = {in(0)},
-               // Of re and im it has the derivatives -im / |z|^2 and re / |z|^2: together i / conj(z).
+               // The derivatives by re and im are -im / |z|^2 and re / |z|^2, together i / conj(z).
                .gradient = [](GradContext& g) { g.set(0, joined(zeros_like(g.dy()), g.dy()) / g.conj_in(0)); },
                .flops = flops_each<16>,
                .batch = batching::elementwise,

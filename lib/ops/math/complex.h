@@ -1,4 +1,4 @@
-// What ops of complex numbers share. Internal.
+// Shared code of ops on complex numbers. Internal.
 #pragma once
 
 #include "panto/lib/core/tensor/dtype.h"
@@ -6,10 +6,10 @@
 
 namespace panto {
 
-// The complex type of as many bits a part: complex128 of float64 and of itself, else complex64.
+// The complex type with parts of that precision: complex128 for float64 and complex128, else complex64.
 inline DType complex_of(DType type) { return type == kFloat64 || type == kComplex128 ? kComplex128 : kComplex64; }
 
-// Real numbers are their own conjugates.
+// The conjugate of x; x itself if it is real.
 Tensor conjugate(const Tensor& x);
 
 }  // namespace panto

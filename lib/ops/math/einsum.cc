@@ -1,7 +1,7 @@
 // Einsum: sums of products by an equation, reduced to transpositions, sums and one matrix product.
 //
-// An operand's dimensions are named by a text, one letter each, and '.' for all those that an ellipsis stands for:
-// "b.ij". Their sizes, the rank included, may be unknown while a graph is traced; then ops compute them.
+// An operand's dimensions are named by a string such as "b.ij": one letter for each, and '.' for all dimensions of an
+// ellipsis. Sizes and ranks may be unknown while a graph is traced; then ops compute them.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -31,7 +31,7 @@ std::string without(std::string_view text, char c) {
 
 Tensor joined(const std::vector<Tensor>& parts) { return parts.size() == 1 ? parts[0] : concat(parts, 0); }
 
-// Whether these axes are one dimension.
+// Whether `axes` names exactly one dimension.
 bool is_one(std::string_view axes) { return axes.size() == 1 && axes != "."; }
 
 // ---- The equation ---------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ std::string parse_term(std::string_view term, std::string_view equation) {
   return axes;
 }
 
-// Without an arrow: the ellipsis and the letters that occur once, sorted.
+// The output of an equation without an arrow: the ellipsis, then the letters that occur once, sorted.
 std::string implied_output(const std::vector<std::string>& inputs) {
   std::string all, output;
   for (const std::string& term : inputs) all += term;
@@ -102,13 +102,13 @@ class Operand {
   const std::string& axes() const { return axes_; }
   bool has(char axis) const { return panto::has(axes_, axis); }
 
-  // -1: unknown. Not of '.'.
+  // The size of `axis`, which must not be '.'; -1 if unknown.
   int64_t dim(char axis) const {
     const PartialShape& s = t_.partial_shape();
     return s.known_rank() ? s.dim(static_cast<int>(position(axes_.find(axis)))) : kUnknownDim;
   }
 
-  // Dimensions in this order.
+  // Transposes to this order of dimensions.
   Operand ordered(const std::string& order) const {
     if (order == axes_) return *this;
     if (size_known() || !has('.')) {
@@ -134,7 +134,7 @@ class Operand {
     return {transpose(t_, joined(parts)), order};
   }
 
-  // Summed over all dimensions but these.
+  // Sums over all dimensions except `kept`.
   Operand summed_but(std::string_view kept) const {
     std::string rest;
     std::vector<int64_t> summed;
@@ -149,7 +149,7 @@ class Operand {
     return summed.empty() ? *this : Operand(sum(t_, summed), rest);
   }
 
-  // The elements where the indices of both dimensions are equal, along one called `axis`.
+  // Takes the diagonal of dimensions `axis` and `other`; the result's dimension is named `axis`.
   Operand diagonal(char axis, char other) const {
     const std::string rest = without(without(axes_, axis), other);
     const Operand square = ordered(rest + axis + other);
@@ -157,14 +157,15 @@ class Operand {
     if (n >= 0 && m >= 0 && n != m) invalid("{}: expected equal dimensions, got {} and {}", axis, n, m);
     const Tensor flat = square.merged({rest, std::string() + axis + other});
     if (n >= 0 && m >= 0) return {gather(flat, range(0, checked_mul(n, n), n + 1), -1), rest + axis};
-    // As many indices as rows, and then as many as columns: reshape refuses where there are more or fewer.
+    // Makes one index per row; reshape fails at run time unless there are as many as columns.
     const Tensor rows = reshape(square.recorded_dims(rest.size(), 1), Shape{});
     const Tensor columns = square.recorded_dims(rest.size() + 1, 1);
     const Tensor step = reshape(columns, Shape{}) + 1;
     return {gather(flat, reshape(range(0, rows * step, step), columns), -1), rest + axis};
   }
 
-  // Each group of neighbouring dimensions but the first made one, of the product of their sizes: 1 for an empty group.
+  // Merges each group of neighbouring dimensions, except the first group, into one; an empty group becomes a dimension
+  // of 1.
   Tensor merged(const std::vector<std::string>& groups) const {
     size_t at = 0;
     bool same = true;
@@ -212,7 +213,7 @@ class Operand {
     const Tensor length = with_ellipsis ? ellipsis_length(rank) + (letters - 1) : constant_integers({letters});
     return slice(all, recorded_position(at, rank), length);
   }
-  // The same where known; nothing is appended if not all are.
+  // Appends the sizes of these dimensions to `to`. Returns false, appending nothing, unless all are known.
   bool append_known_dims(size_t at, size_t count, std::vector<int64_t>& to) const {
     if (!size_known()) return false;
     for (size_t a = at; a < at + count; ++a) {
@@ -223,7 +224,8 @@ class Operand {
     return true;
   }
 
-  // The same, where the size of `axis` is said to be that plus `zero`, a vector of one element.
+  // The same operand, reshaped so that the size of `axis` has `zero`, a vector of one element, added: this makes it
+  // depend on the check that computes `zero`.
   Operand plus(char axis, const Tensor& zero) const {
     std::vector<Tensor> parts;
     for (size_t at = 0; at < axes_.size(); ++at) {
@@ -242,12 +244,12 @@ class Operand {
  private:
   bool size_known() const { return t_.partial_shape().known_rank(); }
   Tensor dims() const { return shape(t_, {.out_type = kInt64}); }
-  // A vector of one number, as the recorded ones below.
+  // The rank, as a vector of one element.
   static Tensor rank_of(const Tensor& dims) { return shape(dims, {.out_type = kInt64}); }
   int64_t letters() const { return static_cast<int64_t>(axes_.size()) - (has('.') ? 1 : 0); }
-  // Dimensions that the axis at `at` of the text stands for.
+  // The number of dimensions that the axis at `at` stands for.
   int64_t length(size_t at) const { return axes_[at] == '.' ? t_.partial_shape().rank() - letters() : 1; }
-  // Where they begin. Both need a known rank.
+  // The position of the first of them. Both need a known rank.
   int64_t position(size_t at) const {
     const size_t ellipsis = axes_.find('.');
     const auto number = static_cast<int64_t>(at);
@@ -264,7 +266,8 @@ class Operand {
   std::string axes_;
 };
 
-// `t`, of unknown rank, refused at run time unless it has that rank, or at least that with an ellipsis.
+// Returns `t`, of unknown rank; fails at run time unless it has `letters` dimensions, or at least as many with an
+// ellipsis.
 Tensor with_rank(const Tensor& t, int64_t letters, bool ellipsis) {
   const Tensor dims = shape(t, {.out_type = kInt64});
   if (!ellipsis) return reshape(t, reshape(dims, {letters}));
@@ -274,7 +277,7 @@ Tensor with_rank(const Tensor& t, int64_t letters, bool ellipsis) {
   return reshape(t, concat({slice(dims, constant_integers({0}), count), rest}, 0));
 }
 
-// Input `number` with every letter once, and without an ellipsis that stands for nothing.
+// Prepares input `number`: takes diagonals for repeated letters, and drops an ellipsis that stands for no dimensions.
 Operand operand_of(const Tensor& t, std::string axes, int number, std::string_view output) {
   const auto letters = std::ranges::count_if(axes, [](char c) { return c != '.'; });
   const PartialShape& s = t.partial_shape();
@@ -286,10 +289,10 @@ Operand operand_of(const Tensor& t, std::string axes, int number, std::string_vi
     }
     if (s.rank() == letters) axes = without(axes, '.');
   }
-  // Without one in the output an ellipsis stands for nothing.
+  // If the output has no ellipsis, an ellipsis stands for no dimensions.
   if (!s.known_rank() && !has(output, '.')) axes = without(axes, '.');
   const Tensor of_rank = s.known_rank() ? t : with_rank(t, letters, has(axes, '.'));
-  // Further names for what a letter names again.
+  // New names for repeated letters.
   std::vector<std::pair<char, char>> repeats;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t first = axes.find(axes[i]);
@@ -309,8 +312,8 @@ void expect_ellipsis(const Operand& x, const Equation& e, std::string_view text)
 
 // ---- Two operands ---------------------------------------------------------------------------------------------------
 
-// What becomes of the letters of two operands, from which those that occur in one of them only, and not in the output,
-// were summed away.
+// Classifies the letters of two operands. Letters that occur in one operand only, and not in the output, have been
+// summed over already.
 struct Classes {
   std::string batch;        // in both and in the output; with an ellipsis, if both have one
   std::string contracted;   // in both only
@@ -326,7 +329,7 @@ struct Classes {
         right += c;
       }
     }
-    // In front, where batches of different ranks broadcast.
+    // The ellipsis goes to the front, where batches of different ranks broadcast.
     if (x.has('.') && y.has('.')) batch.insert(0, 1, '.');
     for (const char c : x.axes()) {
       if (c != '.' && y.has(c) && !has(output, c)) contracted += c;
@@ -334,7 +337,7 @@ struct Classes {
   }
 };
 
-// The letters of both whose sizes are not known to be equal.
+// Returns the common letters whose sizes are not known to be equal; throws if sizes are known to differ.
 std::string expect_same_sizes(const Operand& x, const Operand& y) {
   std::string open;
   for (const char c : x.axes()) {
@@ -349,7 +352,7 @@ std::string expect_same_sizes(const Operand& x, const Operand& y) {
   return open;
 }
 
-// Refuses other sizes at run time, where products would broadcast them or see only their product.
+// Adds a run-time check that sizes are equal, as a product would broadcast different sizes, or see only merged sizes.
 void check_sizes(Operand& x, Operand& y, const std::string& letters) {
   if (letters.empty()) return;
   std::vector<Tensor> of_x, of_y;
@@ -358,11 +361,11 @@ void check_sizes(Operand& x, Operand& y, const std::string& letters) {
     of_y.push_back(y.recorded_dims(y.axes().find(c), 1));
   }
   const Tensor zero = zero_if_equal(joined(of_x), joined(of_y), static_cast<int64_t>(letters.size()));
-  Operand& changed = y.dim(letters[0]) < 0 ? y : x;  // what is known of the other one is kept
+  Operand& changed = y.dim(letters[0]) < 0 ? y : x;  // to keep what is known of the other one
   changed = changed.plus(letters[0], zero);
 }
 
-// [batch, left, right] with the dimensions that `merged` made one.
+// Splits the dimensions of [batch, left, right] that `merged` has merged.
 Tensor split(const Tensor& product, const Operand& x, const Operand& y, const Classes& c) {
   if (is_one(c.left) && is_one(c.right)) return product;
   std::vector<int64_t> known;
@@ -384,7 +387,7 @@ Tensor split(const Tensor& product, const Operand& x, const Operand& y, const Cl
 Operand product_of(Operand x, Operand y, std::string_view output) {
   const std::string open = expect_same_sizes(x, y);
   const Classes c(x, y, output);
-  // A matrix product looks at a single one itself.
+  // A matrix product checks a single contracted dimension itself.
   check_sizes(x, y, open == c.contracted && is_one(c.contracted) ? "" : open);
   if (c.contracted.empty()) {
     const Operand a = x.ordered(c.batch + c.left), b = y.ordered(c.batch + c.right);
@@ -392,7 +395,7 @@ Operand product_of(Operand x, Operand y, std::string_view output) {
     const Tensor product = mul(a.merged({c.batch, c.left, ""}), b.merged({c.batch, "", c.right}));
     return {split(product, a, b, c), c.batch + c.left + c.right};
   }
-  // A factor that lies transposed in memory is multiplied so.
+  // If a factor is transposed in memory, multiply with it transposed instead of copying.
   const bool adj_x = x.axes() == c.batch + c.contracted + c.left && !c.left.empty();
   const bool adj_y = y.axes() == c.batch + c.right + c.contracted && !c.right.empty();
   const std::string &rows = adj_x ? c.contracted : c.left, &inner_x = adj_x ? c.left : c.contracted;
@@ -413,7 +416,7 @@ void einsum_body(CompositeContext& c) {
   }
   Operand x = operand_of(c.in(0), equation.inputs[0], 0, equation.output);
   expect_ellipsis(x, equation, text);
-  // From left to right: each product keeps what the result or a later factor has.
+  // From left to right: each product keeps the letters of the output and of later operands.
   for (size_t i = 1; i < count; ++i) {
     const Operand y = operand_of(c.in(static_cast<int>(i)), equation.inputs[i], static_cast<int>(i), equation.output);
     expect_ellipsis(y, equation, text);
@@ -433,8 +436,8 @@ void einsum_body(CompositeContext& c) {
 
 }  // namespace
 
-// Not `.in_tensorflow`: TensorFlow's op takes no equation without `->`, and no spaces; its Python front end sees to
-// both.
+// Not `.in_tensorflow`: TensorFlow's op does not accept equations without `->` or with spaces; its Python front end
+// handles both.
 const Op& kEinsum = define_op(
     "Einsum(inputs: N*T; equation: string, N: int >= 1, T: type) -> (output: T)",
     {.doc = "The sum of products that `equation` names in Einstein's notation, such as \"bij,bjk->bik\": a letter for "

@@ -11,7 +11,7 @@ bool fits(int64_t value, DType type) {
   switch (type) {
     case kInt64: return true;
     case kInt32: return value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
-    default: return false;  // nobody computes shapes in other types
+    default: return false;  // shapes are not computed in other types
   }
 }
 

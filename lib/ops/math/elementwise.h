@@ -1,5 +1,5 @@
-// What the blocks of elementwise ops share: shape functions that also follow small integer values through arithmetic
-// (design decision 14), and costs.
+// Shared code of elementwise ops: cost functions, and shape functions that also compute small integer values (design
+// decision 14).
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace panto {
 
-// One value of integer arithmetic; nullopt where it is not defined (overflow, division by zero).
+// The result of an op on integers; nullopt if undefined (overflow, division by zero).
 using ValueFn = std::optional<int64_t> (*)(int64_t x, int64_t y);
 
 namespace shapes {
 
-// Adds to `shape` what `other`, which must be equal, is known to be. Throws InvalidArgument where it is not equal.
+// Merges what is known of `other` into `shape`. Throws InvalidArgument if the two shapes contradict each other.
 void merge_equal(PartialShape& shape, const PartialShape& other);
-// Both inputs, or all three or more, have one shape.
+// All inputs must have the same shape.
 void all_equal(ShapeContext& c);
 
 // Internal to the two below.
 void infer_values(ShapeContext& c, ValueFn value);
 
-// Like same_as_input and broadcast_two, and symbolic integers have the values `value` says. (One-input functions get
-// the input twice.)
+// Like same_as_input and broadcast_two; also computes known values of symbolic integers with `kValue`. (One-input
+// functions get the input twice.)
 template <ValueFn kValue>
 void unary_integers(ShapeContext& c) {
   same_as_input(c);
@@ -39,7 +39,7 @@ void binary_integers(ShapeContext& c) {
 
 }  // namespace shapes
 
-// A cost function: so many floating-point operations for each element of output 0.
+// A cost function: kFlops floating-point operations per element of output 0.
 template <int64_t kFlops>
 int64_t flops_each(const CostContext& c) {
   return kFlops * c.out_numel(0);

@@ -23,7 +23,7 @@ bool may_be_step(const Op& op) {
 DType step_result(const Op& op, DType type, std::span<const DType> operands) {
   const Signature& s = op.signature();
   const int primary = op.primary_attr();
-  // Cast reads any plain type; its kernel is selected by what it makes.
+  // Cast reads any plain type; its result type selects the kernel.
   if (op.is(OpKind::kCast))
     return operands.size() == 1 && dtypes::kPlain.contains(operands[0]) && dtypes::kPlain.contains(type)
                ? type
@@ -99,7 +99,7 @@ ElementwiseStep parse_step(const ElementwiseProgram& program, std::string_view n
 
 ElementwiseProgram parse_elementwise_program(const CallView& call) {
   ElementwiseProgram program;
-  const bool one = call.op().primary_attr() >= 0;  // one output, of the type that selects the kernel
+  const bool one = call.op().primary_attr() >= 0;  // whether there is one output, of the type that selects the kernel
   const DType primary = one ? call.type("T") : DType::kInvalid;
   const std::span<const DType> in = call.types("Tin"), types = call.types("types");
   const std::span<const DType> out = one ? std::span(&primary, 1) : call.types("Tout");

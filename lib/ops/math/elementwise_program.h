@@ -1,7 +1,7 @@
-// A program of elementwise ops, as `_FusedElementwise` carries it in its attributes: what one loop computes instead of
-// one loop for each op.
+// A program of elementwise ops, computed in one loop instead of one loop per op. `_FusedElementwise` stores it in its
+// attributes.
 //
-// Values are numbered: the call's inputs first, then one for each step. A step applies an op to values before it.
+// Values are numbered: the call's inputs first, then one per step. A step applies an op to earlier values.
 #pragma once
 
 #include <vector>
@@ -29,16 +29,16 @@ struct PANTO_EXPORT ElementwiseProgram {
   int value_of_step(size_t step) const { return static_cast<int>(inputs.size() + step); }
 };
 
-// What an op of a program may be: elementwise, with one to three inputs and one output, none of them a list.
+// Whether the op can be a step: elementwise, with one to three inputs and one output, none of them a list.
 PANTO_EXPORT bool may_be_step(const Op& op);
-// The type of `op`'s output where its inputs have these types; kInvalid if it does not take them.
+// The type of `op`'s output for inputs of types `operands`; kInvalid if it does not take them.
 PANTO_EXPORT DType step_result(const Op& op, DType type, std::span<const DType> operands);
 
-// The shape of a value, where the inputs have these. Throws InvalidArgument where they do not broadcast.
+// The shape of a value for inputs of these shapes. Throws InvalidArgument if shapes do not broadcast.
 PartialShape value_shape(const ElementwiseProgram& program, std::span<const PartialShape> inputs, int value);
 
-// From `Tin`, `ops`, `types`, `operands`, `outputs` and, where there is more than one, `Tout`. Throws InvalidArgument
-// where they do not make a program.
+// Parses attributes `Tin`, `ops`, `types`, `operands`, `outputs` and, if there are several outputs, `Tout`. Throws
+// InvalidArgument if they do not describe a program.
 PANTO_EXPORT ElementwiseProgram parse_elementwise_program(const CallView& call);
 
 }  // namespace panto

@@ -24,7 +24,7 @@ void product_shape(ShapeContext& c) {
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
 
-// Rows of all examples are one matrix where the other factor is the same for all.
+// If the second factor is the same for all examples, merge their rows into one matrix.
 void matmul_batch(BatchContext& c) {
   const bool ta = c.flag("transpose_a"), tb = c.flag("transpose_b");
   if (!c.batched(1) && !ta) {
@@ -45,7 +45,7 @@ void batch_matmul_batch(BatchContext& c) {
 
 }  // namespace
 
-// grad_a and its like mark products that a gradient made; nothing here reads them.
+// grad_a and grad_b mark products made by gradients; nothing here reads them.
 const Op& kMatMul = define_op(
     "MatMul(a: T, b: T; transpose_a: bool = false, transpose_b: bool = false,"
     " T: floating|complex|int32|int64|uint8|uint16|uint32|uint64, grad_a: bool = false, grad_b: bool = false)"

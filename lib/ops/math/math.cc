@@ -39,7 +39,7 @@ const Op& kSign = define_op("Sign(x: T; T: floating|complex|signed) -> (y: T)",
                              .shape = shapes::same_as_input,
                              .gradient =
                                  [](GradContext& g) {
-                                   // x / |x| turns with x.
+                                   // The complex sign x / |x| rotates with x.
                                    if (dtypes::kComplex.contains(g.in_type(0))) {
                                      failf(Code::kUnimplemented, "gradient of Sign: expected a real type, got {}",
                                            dtype_name(g.in_type(0)));

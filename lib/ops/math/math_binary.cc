@@ -50,13 +50,13 @@ void quotient_gradient(GradContext& g) {
   if (g.needs(1)) g.set(1, -scaled * g.conj_out(0));
 }
 
-// dy goes to the side that was chosen; `first` tells where that was x.
+// Routes dy to the chosen operand; `first` is true where that was x.
 void choice_gradient(GradContext& g, const Tensor& first) {
   if (g.needs(0)) g.set(0, select(first, g.dy(), 0));
   if (g.needs(1)) g.set(1, select(first, 0, g.dy()));
 }
 
-// With complex numbers no product by a derivative.
+// For complex numbers |d|^2 is not holomorphic, so the tangent is not a derivative times t.
 void squared_difference_tangent(JvpContext& c) {
   const Tensor d = c.in(0) - c.in(1);
   const Tensor t = !c.has_tangent(1)   ? c.tangent(0) + zeros_like(d)
@@ -155,7 +155,7 @@ const Op& kFloorMod = define_op(
          },
      .flops = flops_each<16>});
 
-// In its results a step; TensorFlow gives it no gradient.
+// A step function; TensorFlow gives it no gradient.
 const Op& kTruncateDiv =
     define_op("TruncateDiv(x: T, y: T; T: real) -> (z: T)",
               {.doc = "`x / y` rounded towards zero. Throws InvalidArgument for an integer divided by zero.",
@@ -231,7 +231,7 @@ const Op& kSquaredDifference =
                .saves = {in(0), in(1)},
                .gradient =
                    [](GradContext& g) {
-                     // |x - y|^2 is real: it moves with the real part of dy.
+                     // |x - y|^2 is real, so only the real part of dy counts.
                      const Tensor difference = g.in(0) - g.in(1);
                      const bool complex = dtypes::kComplex.contains(g.in_type(0));
                      const Tensor dx = complex ? (g.dy() + conj(g.dy())) * difference : g.dy() * (2 * difference);

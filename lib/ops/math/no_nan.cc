@@ -1,4 +1,4 @@
-// Products, quotients and logarithms that are zero where one factor is, whatever the other one is.
+// Products, quotients and logarithms that are zero where one factor is zero, even if the other is NaN or infinite.
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"
@@ -9,7 +9,7 @@
 namespace panto {
 namespace {
 
-// In the place of x where its factor is asked for: 1, and 0 where x is 0.
+// 1 where x is nonzero, else 0.
 Tensor one_unless_zero(const Tensor& x) { return cast(not_equal(x, 0), x.dtype()); }
 
 }  // namespace

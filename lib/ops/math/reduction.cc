@@ -1,7 +1,7 @@
 // Reductions over axes, the positions of extremes, and running sums.
 //
-// The C++ names keep away from those that `using namespace std` brings along (std::max, std::any): reduce_max,
-// reduce_min, reduce_prod, reduce_all and reduce_any. sum and mean clash with nothing.
+// The C++ names avoid clashes after `using namespace std` (std::max, std::any): reduce_max, reduce_min, reduce_prod,
+// reduce_all and reduce_any. sum and mean clash with nothing.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -17,7 +17,7 @@
 namespace panto {
 namespace {
 
-// 1 for each reduced dimension of input 0, where the recorded axes tell.
+// By dimension of input 0: 1 if it is reduced, else 0. nullopt if axes or rank are unknown.
 std::optional<std::vector<int64_t>> known_mask(const GradContext& g) {
   const int rank = g.in_shape(0).rank();
   const std::optional<PartialValues> axes = known_integers(g.in(1));
@@ -30,7 +30,7 @@ std::optional<std::vector<int64_t>> known_mask(const GradContext& g) {
   return mask;
 }
 
-// The same made by ops, where it is not known yet.
+// The same computed by ops.
 Tensor mask_of_axes(const GradContext& g) {
   const Tensor rank = size(g.shape(0));
   const Tensor axes = floor_mod(cast(reshape(g.in(1), {-1}), kInt32) + rank, rank);
@@ -54,7 +54,7 @@ Tensor with_kept_dims(const GradContext& g, const Tensor& t) {
   if (g.flag("keep_dims")) return t;
   const auto mask = known_mask(g);
   if (mask) {
-    if (std::ranges::is_sorted(*mask, std::greater())) return t;  // leading axes: broadcasting adds them by itself
+    if (std::ranges::is_sorted(*mask, std::greater())) return t;  // leading axes: broadcasting adds these
     const PartialShape& in = g.in_shape(0);
     std::vector<int64_t> dims(in.dims().begin(), in.dims().end());
     for (size_t k = 0; k < dims.size(); ++k) {
@@ -84,8 +84,8 @@ void mean_gradient(GradContext& g) {
   g.set(0, broadcast_to(with_kept_dims(g, share), g.shape(0)));
 }
 
-// The products of all other elements along an axis. No quotients: they would fail for zeros, for infinities, and where
-// the product overflows.
+// For each element, the product of all others along an axis. Does not divide: quotients fail for zeros, infinities and
+// overflowing products.
 Tensor product_of_others(const Tensor& x, const Arg& axis) {
   return cumprod(x, axis, {.exclusive = true}) * cumprod(x, axis, {.exclusive = true, .reverse = true});
 }
@@ -93,7 +93,7 @@ Tensor product_of_others(const Tensor& x, const Arg& axis) {
 // The same over several axes.
 Tensor product_of_others(const Tensor& x, const std::vector<int64_t>& mask) {
   Tensor others;
-  Tensor rest = x;  // its size is 1 along the axes that are done
+  Tensor rest = x;  // reduced to size 1 along the axes done so far
   for (int64_t axis = static_cast<int64_t>(mask.size()); axis-- > 0;) {
     if (mask[static_cast<size_t>(axis)] == 0) continue;
     const Tensor along = product_of_others(rest, axis);
@@ -103,12 +103,13 @@ Tensor product_of_others(const Tensor& x, const std::vector<int64_t>& mask) {
   return others.defined() ? others : ones_like(x);
 }
 
-// The same where axes or rank are known at run time only: as a matrix, whose first dimension is all reduced ones.
+// The same if axes or rank are only known at run time: reshapes to a matrix whose first dimension merges all reduced
+// ones.
 Tensor product_of_others(const Tensor& x, const Tensor& mask, const Tensor& shape) {
   const Tensor is_reduced = equal(mask, 1);
   const Tensor kept = 1 - mask;
   const Tensor position = select(is_reduced, cumsum(mask, 0, {.exclusive = true}),
-                                 sum(mask) + cumsum(kept, 0, {.exclusive = true}));  // of each dimension
+                                 sum(mask) + cumsum(kept, 0, {.exclusive = true}));  // new position of each dimension
   const Tensor moved = transpose(x, invert_permutation(position));
   const Tensor one = ones_like(shape);
   const Tensor reduced = reduce_prod(select(is_reduced, shape, one)),
@@ -119,7 +120,7 @@ Tensor product_of_others(const Tensor& x, const Tensor& mask, const Tensor& shap
 
 void prod_gradient(GradContext& g) {
   const DType type = g.in_type(0);
-  // Products of some of the factors may leave the range of the type where that of all does not.
+  // Partial products may overflow even if the full product does not.
   const DType wide = type == kFloat32 ? kFloat64 : type == kComplex64 ? kComplex128 : type;
   const Tensor x = type == wide ? g.conj_in(0) : cast(g.conj_in(0), wide);
   const auto mask = known_mask(g);
@@ -134,7 +135,7 @@ void extreme_gradient(GradContext& g) {
   g.set(0, chosen / count * with_kept_dims(g, g.dy()));
 }
 
-// Axis (input `i`) of input 0; -1 while either is unknown.
+// The axis in input `i`, as a dimension of input 0; -1 if either is unknown.
 int scalar_axis(ShapeContext& c, int i = 1) {
   c.expect_scalar(i);
   const auto values = c.values(i);
@@ -174,7 +175,8 @@ void recurrence_tangent(JvpContext& c) {
   if (inflow.defined()) c.set(0, linear_recurrence(c.in(0), inflow, c.in(2), {.reverse = c.flag("reverse")}));
 }
 
-// The running product before each element, p, and its tangent: p' at the next one is x p' + p x'.
+// With p the running product before each element, the tangent p' follows the recurrence: p' at the next element is x p'
+// + p x'.
 void cumprod_tangent(JvpContext& c) {
   const Tensor &x = c.in(0), &axis = c.in(1), &t = c.tangent(0);
   const bool reverse = c.flag("reverse");
@@ -183,8 +185,8 @@ void cumprod_tangent(JvpContext& c) {
   c.set(0, c.flag("exclusive") ? before : before * x + inflow);
 }
 
-// Running log-sum-exps y, those before each element z, and how a sum of exponentials up to one element counts up to the
-// next, exp(z - y), and an element itself, exp(x - y): none is above 1.
+// With y the running log-sum-exps and z those before each element: `carry` = exp(z - y) is the share of the earlier
+// sum, `own` = exp(x - y) that of the element itself. Neither exceeds 1.
 struct LogSums {
   Tensor carry, own;
   LogSums(const Tensor& x, const Tensor& axis, bool reverse) {
@@ -195,7 +197,7 @@ struct LogSums {
   }
 
  private:
-  // Equal infinities have no difference.
+  // The difference of equal infinities would be NaN; it counts as 0.
   static Tensor ratio(const Tensor& a, const Tensor& b) { return exp(select(equal(a, b), zeros_like(a), a - b)); }
 };
 
@@ -374,7 +376,7 @@ const Op& kCumprod = define_op(
            const bool exclusive = g.flag("exclusive"), reverse = g.flag("reverse");
            const Tensor& x = g.conj_in(0);
            const Tensor before = cumprod(x, g.in(1), {.exclusive = true, .reverse = reverse});
-           // What later products make of the gradient, without dividing by x.
+           // Sums the gradients of later products by a recurrence, without dividing by x.
            const Tensor later = linear_recurrence(x, exclusive ? g.dy() : x * g.dy(), g.in(1), {.reverse = !reverse});
            g.set(0, before * (exclusive ? later : later + g.dy()));
          },

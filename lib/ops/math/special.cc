@@ -15,16 +15,16 @@ namespace {
 
 constexpr double kHalfPi = 1.5707963267948966;
 
-// f1' = f0 - f1 / x, which is 1/2 at zero.
+// f1' = f0 - f1 / x; 1/2 at zero.
 Tensor slope_of_first(const Tensor& zeroth, const Tensor& first, const Tensor& x) {
   const Tensor at_zero = equal(x, 0);
   return select(at_zero, 0.5, zeroth - first / select(at_zero, 1, x));
 }
 
-// Where there are kernels for float32 and float64 only.
+// For ops that only have kernels for float32 and float64.
 Tensor widened(const Tensor& x) { return x.dtype() == kFloat16 || x.dtype() == kBFloat16 ? cast(x, kFloat32) : x; }
 
-// The derivative of Igamma (or, with another sign, of Igammac) by x is x^(a - 1) exp(-x) / gamma(a).
+// The derivative of Igamma by x is x^(a - 1) exp(-x) / gamma(a); that of Igammac is its negative.
 void incomplete_gamma_gradient(GradContext& g, bool upper) {
   const Tensor &a = g.in(0), &x = g.in(1);
   const Tensor dy = upper ? -g.dy() : g.dy();
@@ -32,7 +32,7 @@ void incomplete_gamma_gradient(GradContext& g, bool upper) {
   if (g.needs(1)) g.set(1, dy * exp(xlogy(a - 1, x) - x - lgamma(a)));
 }
 
-// Inputs are scalars or of one shape.
+// Inputs must be scalars or have the same shape.
 void scalars_or_one_shape(ShapeContext& c) {
   PartialShape shape = PartialShape::of_rank(0);
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -52,7 +52,7 @@ void scalars_or_one_shape(ShapeContext& c) {
   c.output(shape);
 }
 
-// All inputs in the shape of the result.
+// The batch rule: broadcasts all inputs to the shape of the result.
 void spread_batch(BatchContext& c) {
   const int rank = c.out_shape().rank();
   if (rank < 0) return c.loop();
@@ -80,7 +80,7 @@ const Op& kDigamma = define_op("Digamma(x: T; T: floating) -> (y: T)",
                                 .saves = {in(0)},
                                 .gradient =
                                     [](GradContext& g) {
-                                      // Polygamma is there for float32 and float64 only.
+                                      // Polygamma only has kernels for float32 and float64.
                                       const Tensor& x = g.in(0);
                                       const bool half = x.dtype() == kFloat16 || x.dtype() == kBFloat16;
                                       const Tensor wide = half ? cast(x, kFloat32) : x;

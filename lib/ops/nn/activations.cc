@@ -168,7 +168,7 @@ const Op& kLeakyReluGrad = define_op(
      .body =
          [](CompositeContext& c) {
            const Tensor &dy = c.in(0), &x = c.in(1);
-           const Tensor above = relu_grad(dy, x);  // which refuses other shapes, also where they become known late
+           const Tensor above = relu_grad(dy, x);  // it checks shapes, also at run time
            c.set_out(0, select(x > 0, above, static_cast<double>(c.real("alpha")) * dy));
          },
      .in_tensorflow = true});

@@ -1,5 +1,5 @@
-// An LSTM over all steps of its input: what BlockLSTM of TensorFlow's first version and of its second differ in is the
-// order of the gates and the bias of the forget gate.
+// An LSTM over all steps of its input. BlockLSTM and BlockLSTMV2 differ in the order of the gates and in the bias of
+// the forget gate.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"

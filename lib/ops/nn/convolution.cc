@@ -1,5 +1,5 @@
-// Convolutions of images, of all channels or each by itself, and their gradients, each of which is linear in two of the
-// three: input, filter and output.
+// Convolutions of images, grouped or depthwise, and their gradients. Each of these ops is linear in two of input,
+// filter and output.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ std::vector<T> list_of(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-// The attributes of this call, for another of the three ops.
+// The attributes of a call, for calling another of the three ops.
 struct Attributes {
   std::vector<int64_t> strides, explicit_paddings, dilations;
   std::string padding, data_format;
@@ -44,7 +44,7 @@ struct Attributes {
 struct Grouped : Attributes {
   using Attributes::Attributes;
   static constexpr FilterKind kFilters = FilterKind::kOfGroups;
-  static constexpr int kFilterAxis = 3;  // the dimension of filters in which those of several examples are one filter
+  static constexpr int kFilterAxis = 3;  // the filter dimension along which filters of several examples are joined
   Tensor convolve(const Tensor& input, const Tensor& filter) const {
     return conv2d(input, filter, strides, padding, options<Conv2DAttrs>());
   }
@@ -82,14 +82,14 @@ void conv_shape(ShapeContext& c) {
   c.output(convolution_of(c, c.shape(0), c.shape(1), Ops::kFilters).output());
 }
 
-// The shape that input i spells, of rank 4.
+// The shape in input i, of rank 4.
 PartialShape sizes_from(const ShapeContext& c, int i, const char* name) {
   const int64_t count = c.vector(i);
   if (count >= 0 && count != 4) c.invalid(std::string(name) + ": expected 4 numbers, got " + std::to_string(count));
   return c.shape_from(i);
 }
 
-// out_backprop, input 2, has the shape of this convolution's output.
+// out_backprop, input 2, must have the shape of this convolution's output.
 void expect_output(const ShapeContext& c, const Convolution& convolution) {
   expect_images(c, 2);
   const PartialShape expected = convolution.output();
@@ -120,8 +120,8 @@ void backprop_filter_shape(ShapeContext& c) {
 }
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
-// Images of a batch are more images where the filter is the same for all. Where it is not, the examples' channels lie
-// side by side and each example is a group of its own.
+// If the filter is the same for all examples, a batch is just more images. If not, the examples' channels are joined,
+// and each example becomes a group.
 
 class ChannelsOfBatch {
  public:

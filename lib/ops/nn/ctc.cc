@@ -32,7 +32,7 @@ void ctc_gradient(GradContext& g) {
   g.set(0, expand_dims(expand_dims(g.dy(), 0), -1) * once);
 }
 
-// [time, batch, classes], of at least one step, sequence and class, and [batch].
+// Inputs: [time, batch, classes] with at least one step, sequence and class; and [batch].
 void decoder_shape(ShapeContext& c, int64_t paths) {
   c.expect_rank(0, 3);
   c.expect_rank(1, 1);

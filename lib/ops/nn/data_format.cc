@@ -1,4 +1,4 @@
-// Dimensions of images in another order: of their numbers, and of vectors with one number for each.
+// Ops that convert between data formats: dimension numbers, and vectors with one entry per dimension.
 #include <string_view>
 #include <vector>
 
@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// Each is 4 or 5 letters, and one has those of the other.
+// Two formats of 4 or 5 letters, one a permutation of the other.
 struct Formats {
   std::string_view from, to;
   explicit Formats(const CallView& c) : from(c.text("src_format")), to(c.text("dst_format")) {
@@ -31,7 +31,7 @@ struct Formats {
   }
 };
 
-// For each letter of `to`, in order, its place in `from`.
+// For each letter of `to`, in order, its position in `from`.
 std::vector<int64_t> places(std::string_view to, std::string_view from) {
   std::vector<int64_t> result;
   for (const char letter : to) result.push_back(static_cast<int64_t>(from.find(letter)));

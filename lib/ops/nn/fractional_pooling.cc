@@ -1,5 +1,4 @@
-// Pools whose windows are of two neighbouring sizes, so that they shrink images by any ratio (Graham 2014, Fractional
-// max-pooling).
+// Pools with windows of two neighbouring sizes, which shrink images by any ratio (Graham 2014, Fractional max-pooling).
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@
 namespace panto {
 namespace {
 
-// How many windows a dimension of `size` has, and that they can be.
+// The number of windows along a dimension of `size`. Throws if there is none.
 int64_t shrunk(int64_t size, float ratio, int axis) {
   if (size < 0) return kUnknownDim;
   const auto windows = static_cast<int64_t>(std::floor(static_cast<float>(size) / ratio));
@@ -46,7 +45,8 @@ void pool_shape(ShapeContext& c) {
   c.output(2, PartialShape{columns < 0 ? kUnknownDim : columns + 1});
 }
 
-// Input `pooled` has a pixel for each window of the sequences, which are the two inputs behind it.
+// Throws unless input `pooled` has a pixel for each window of the two sequences, inputs `sequences` and `sequences` +
+// 1.
 void expect_windows(const ShapeContext& c, int pooled, int sequences) {
   c.expect_rank(pooled, 4);
   for (int k = 0; k < 2; ++k) {

@@ -1,4 +1,4 @@
-// Ops that the optimizer makes of several. They have TensorFlow's names and attributes.
+// Fused ops, made by the optimizer, with TensorFlow's names and attributes.
 #include "panto/lib/ops/nn/fused.h"
 #include "panto/lib/ops/batching.h"
 
@@ -37,7 +37,7 @@ FusedActivation activation_named(std::string_view name, std::string_view before)
   failf(Code::kUnimplemented, "fused_ops: expected {}, then at most one of {}, got '{}'", before, known, name);
 }
 
-// `output`, with what is known of the shape of the tensor that is added to it.
+// `output`, merged with the shape of the tensor that the epilogue adds.
 PartialShape with_added(const ShapeContext& c, const Epilogue& epilogue, const PartialShape& output) {
   if (!epilogue.add) return output;
   const PartialShape& added = c.shape(2 + epilogue.add_at());

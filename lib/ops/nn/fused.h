@@ -1,4 +1,5 @@
-// What fused products do to their result before anyone sees it, read from the attributes of a call.
+// The epilogue of fused matrix products and convolutions: what they apply to the product, read from the call's
+// attributes.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -18,19 +19,19 @@ enum class FusedActivation : uint8_t {
   kGeluExact,
 };
 
-// In this order, each of which may be absent.
+// Applied in this order; each may be absent.
 struct Epilogue {
   bool bias = false;
-  bool batch_norm = false;  // by given moments: as FusedBatchNormV3 is after training
-  bool scale = false;       // in place of it: a vector that each row is multiplied by
-  bool offset = false;      // after that: one that is added
-  bool add = false;         // a tensor of the result's shape
+  bool batch_norm = false;  // by given moments, as FusedBatchNormV3 in inference
+  bool scale = false;       // instead of batch_norm: multiply each row by a vector
+  bool offset = false;      // then add a vector to each row
+  bool add = false;         // add a tensor of the result's shape
   FusedActivation activation = FusedActivation::kNone;
   float leaky_alpha = 0.2f;
   float epsilon = 0;  // of batch_norm
 
-  // Where each one's tensors begin among `args`: the bias; scale, offset, mean and variance; the scale; the
-  // offset; what is added.
+  // Index of the first tensor of each among `args`: the bias; scale, offset, mean and variance; the scale; the offset;
+  // the added tensor.
   int bias_at() const { return 0; }
   int batch_norm_at() const { return bias ? 1 : 0; }
   int scale_at() const { return batch_norm_at() + (batch_norm ? 4 : 0); }
@@ -39,9 +40,9 @@ struct Epilogue {
   int num_args() const { return add_at() + (add ? 1 : 0); }
 };
 
-// From `fused_ops`, `num_args`, `epsilon` and `leakyrelu_alpha` of a product or a convolution; only the latter may have
-// FusedBatchNorm or Mul. Throws InvalidArgument for an order or a number of arguments that cannot be, Unimplemented
-// for an op that cannot be fused.
+// Parses attributes `fused_ops`, `num_args`, `epsilon` and `leakyrelu_alpha` of a product or convolution; only
+// convolutions may have FusedBatchNorm or Mul. Throws InvalidArgument for an invalid order or number of arguments,
+// Unimplemented for an op that cannot be fused.
 PANTO_EXPORT Epilogue parse_epilogue(const CallView& call);
 
 }  // namespace panto

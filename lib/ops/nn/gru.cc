@@ -1,4 +1,4 @@
-// Steps of gated recurrent units.
+// Steps of gated recurrent units (GRU).
 #include <vector>
 
 #include "panto/lib/core/op/gradient.h"
@@ -17,7 +17,7 @@ struct Sizes {
   int64_t batch, inputs, units;
 };
 
-// Of x, h_prev, w_ru, w_c, b_ru and b_c, inputs 0 to 5.
+// Checks inputs 0 to 5 and returns the sizes: x, h_prev, w_ru, w_c, b_ru and b_c.
 Sizes expect_gru(const CallView& c) {
   using namespace recurrent;
   expect_shape(c, 0, "x", {-1, -1});
@@ -32,7 +32,8 @@ Sizes expect_gru(const CallView& c) {
   return {batch, inputs, units};
 }
 
-// What is not known is left to ops that do not broadcast: of x concat asks for a matrix, of the weights matmul does.
+// Unknown shapes are checked at run time by ops that do not broadcast: concat needs a matrix x, matmul matrices as
+// weights.
 void gru_body(CompositeContext& c) {
   expect_gru(c);
   const Tensor &x = c.in(0), &h_prev = c.in(1);
@@ -46,7 +47,7 @@ void gru_body(CompositeContext& c) {
   c.set_out(3, u * (h_prev - candidate) + candidate);
 }
 
-// The columns of x and of h_prev in a matrix that has both side by side.
+// Splits a matrix into the columns of x and those of h_prev.
 std::vector<Tensor> parts(const CompositeContext& c, const Sizes& sizes, const Tensor& joined) {
   const Tensor widths = sizes.inputs >= 0 && sizes.units >= 0
                             ? constant_integers({sizes.inputs, sizes.units})

@@ -44,7 +44,7 @@ LRNGradAttrs attributes(const GradContext& g) {
           .beta = g.real("beta")};
 }
 
-// What both ops are made of: n, the norm before the power b, and w, the sum over nearby channels.
+// Shared by both ops: n, the norm before it is raised to the power b, and w, the sum over nearby channels.
 struct Response {
   int64_t radius;
   double alpha, beta;
@@ -66,7 +66,7 @@ void lrn_tangent(JvpContext& c) {
   c.set(0, change * pow(r.n, -r.beta) - 2 * r.alpha * r.beta * c.out() / r.n * r.w(x * change));
 }
 
-// The op is dy n^-b - 2 a b x w(dy y / n), and n = bias + a w(x^2).
+// LRNGrad is dy n^-b - 2 a b x w(dy y / n), with n = bias + a w(x^2).
 void second_order(GradContext& g) {
   const Tensor &v = g.dy(), &dy = g.in(0), &x = g.in(1), &y = g.in(2);
   const Response r(g, x);

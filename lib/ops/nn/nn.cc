@@ -1,4 +1,4 @@
-// Biases, softmax and the losses made of it.
+// Bias, softmax and softmax cross-entropy.
 #include <string>
 
 #include "panto/lib/base/error.h"
@@ -27,7 +27,7 @@ void bias_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims)));
 }
 
-// Sums over all dimensions but the channels.
+// Sums over all dimensions except the channels.
 void bias_gradient(CompositeContext& c) {
   const Tensor& dy = c.in(0);
   const int rank = dy.partial_shape().rank();
@@ -44,7 +44,7 @@ void bias_gradient(CompositeContext& c) {
     }
     return c.set_out(0, sum(dy, axes));
   }
-  // A range that ends before it begins is refused: where the rank is 1 or 0.
+  // Rank 0 or 1 fails at run time, as the range then ends before it begins.
   const Tensor dims = panto::rank(dy);
   const Tensor axes = first ? range(2, dims, 1) : range(1, dims - 1, 1);
   c.set_out(0, sum(dy, concat({reshape(0, {1}), axes}, 0)));
@@ -62,15 +62,15 @@ Tensor column(const Tensor& x) { return expand_dims(x, -1); }
 // Gradient of softmax(x) - labels with respect to x.
 Tensor softmax_gradient(const Tensor& y, const Tensor& dy) { return (dy - sum_rows(dy * y)) * y; }
 
-// features as they were broadcast.
+// The logits as they were broadcast.
 Tensor full_logits(const GradContext& g) {
   const Tensor &logits = g.in(0), &backprop = g.out(1);
   const bool same = logits.partial_shape().fully_known() && logits.partial_shape() == backprop.partial_shape();
   return same ? logits : broadcast_to(logits, shape(backprop));
 }
 
-// With respect to the logits. That of the loss is the op's second output; a gradient of that output itself arrives when
-// a gradient is differentiated.
+// The gradient of the logits. The gradient of the loss is the op's second output; a gradient of that output only occurs
+// when a gradient is differentiated.
 Tensor cross_entropy_gradient(const GradContext& g, const Tensor& logits) {
   Tensor dx;
   if (g.has_dy(0)) dx = column(g.dy(0)) * g.out(1);
@@ -99,7 +99,7 @@ void softmax_tangent(JvpContext& c) { c.set(0, softmax_gradient(c.out(), c.tange
 void log_softmax_tangent(JvpContext& c) { c.set(0, c.tangent(0) - sum_rows(exp(c.out()) * c.tangent(0))); }
 
 void cross_entropy_batch(BatchContext& c) {
-  // Both are matrices before their rows are put together.
+  // Make both matrices before their rows are joined.
   const PartialShape& both = c.out_shape(1);
   std::vector<Tensor> inputs;
   for (int i = 0; i < 2; ++i) {

@@ -16,7 +16,7 @@
 namespace panto {
 namespace {
 
-// v is a vector with an element for each of the last dimension of x.
+// Throws unless v is a vector with one element per feature, the last dimension of x.
 void expect_features(const PartialShape& x, const PartialShape& v, const char* name) {
   const int64_t features = x.known_rank() ? x.dim(x.rank() - 1) : kUnknownDim;
   if (v.known_rank() && v.rank() != 1) invalid("{}: expected a vector, got shape {}", name, v.to_string());
@@ -32,7 +32,7 @@ void check_layer_norm(const CallView& c) {
   expect_features(x, c.in(2).partial_shape(), "offset");
 }
 
-// `scale` and `offset`: vectors of as many elements as the last dimension of x has.
+// Returns `scale` and `offset`, checked to be vectors with one element per feature, the last dimension of x.
 std::pair<Tensor, Tensor> feature_vectors(const CompositeContext& c) {
   const Tensor &x = c.in(0), &scale = c.in(1), &offset = c.in(2);
   const PartialShape& s = x.partial_shape();
@@ -74,7 +74,7 @@ int64_t channels_of(const ShapeContext& c, int i) {
   return x.dim(channels_first(c.text("data_format")) ? 1 : x.rank() - 1);
 }
 
-// Input i in the shape of input 0, as far as known.
+// The shape of input i merged with that of input 0.
 PartialShape merged_shape(const ShapeContext& c, int i, const char* name) {
   if (!c.shape(0).compatible_with(c.shape(i))) {
     invalid("{}: expected shape {}, got {}", name, c.shape(0).to_string(), c.shape(i).to_string());
@@ -84,12 +84,12 @@ PartialShape merged_shape(const ShapeContext& c, int i, const char* name) {
 
 void batch_norm_shape(ShapeContext& c) {
   int64_t channels = channels_of(c, 0);
-  // Training uses the old mean and variance only to move them a part of the way.
+  // Training reads the old mean and variance only for moving averages.
   const bool moving = c.flag("is_training") && c.real("exponential_avg_factor") == 1;
   for (int i = 1; i <= 4; ++i) {
     const int64_t elements = c.vector(i);
     if (i >= 3 && moving && elements == 0) continue;
-    // Which of them is wrong depends on which are known.
+    // Any of them may be the wrong one, depending on which are known.
     channels = c.merge(channels, elements, "number of channels of x, scale, offset, mean and variance");
   }
   c.output(0, c.shape(0));
@@ -121,7 +121,7 @@ void batch_norm_gradient(GradContext& g) {
   if (g.needs(2)) g.set(2, d.offset_backprop);
 }
 
-// Of what batch_norm_gradient gives. With r = 1 / sqrt(variance + epsilon), n = (x - mean) r, means taken by channel:
+// The gradient of batch_norm_gradient. With r = 1 / sqrt(variance + epsilon), n = (x - mean) r, means taken by channel:
 //   P(z) = z - mean(z) - n mean(n z)
 //   x_backprop = scale r P(dy), scale_backprop = sum(dy n), offset_backprop = sum(dy)
 // P is symmetric, and the gradient of mean(n z) with respect to x is r P(z) / size. Outside training mean and variance
@@ -171,7 +171,7 @@ class BatchNormGradGrad {
  private:
   static Tensor to_float(const Tensor& t) { return t.dtype() == kFloat32 ? t : cast(t, kFloat32); }
   Tensor mean_of(const Tensor& z) const { return mean(z, axes_, {.keep_dims = true}); }
-  // A number for each channel, as it broadcasts to images.
+  // A vector by channel, reshaped to broadcast to images.
   Tensor spread(const Tensor& v) const {
     if (!first_) return v;
     std::vector<int64_t> dims(axes_.size(), 1);
@@ -187,7 +187,7 @@ class BatchNormGradGrad {
 };
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
-// Each example has statistics of its own: its channels lie beside those of the others.
+// Each example has its own statistics, so the channels of all examples are joined.
 
 class ChannelsOfBatch {
  public:
@@ -246,14 +246,14 @@ void batch_norm_grad_batch(BatchContext& c) {
   const ChannelsOfBatch channels(c, 1);
   std::vector<Tensor> inputs = {channels.joined(c.front(0)), channels.joined(c.front(1))};
   for (int i = 2; i < 5; ++i) inputs.push_back(channels.joined_vector(c.front(i)));
-  inputs.push_back(c.batched(5) ? gather(c.in(5), 0, 0) : c.in(5));  // it says nothing
+  inputs.push_back(c.batched(5) ? gather(c.in(5), 0, 0) : c.in(5));  // its value is unused
   SmallVector<Tensor, 2> outputs = c.again(inputs);
   c.set_out(0, channels.parted(outputs[0]));
   for (int k = 1; k < 3; ++k) c.set_out(k, channels.parted_vector(outputs[static_cast<size_t>(k)]));
   for (int k = 3; k < 5; ++k) c.set_common(k, outputs[static_cast<size_t>(k)]);
 }
 
-// Scales and offsets that examples do not share come after the rows are normalised.
+// Scales and offsets that differ between examples are applied after the rows are normalised.
 void layer_norm_batch(BatchContext& c) {
   const int rank = c.rank(0);
   if (rank < 0) return c.loop();
@@ -265,8 +265,8 @@ void layer_norm_batch(BatchContext& c) {
   c.set_out(0, scaled + (c.batched(2) ? c.with_rank(2, rank) : c.in(2)));
 }
 
-// With respect to x the derivative is symmetric; by scale and offset it is the op itself. The statistics have none, as
-// in TensorFlow.
+// The derivative by x is symmetric, so the gradient op computes the tangent. The op is linear in scale and offset. The
+// statistics have no derivatives, as in TensorFlow.
 void batch_norm_tangent(JvpContext& c) {
   const std::string format(c.text("data_format"));
   Tensor total;

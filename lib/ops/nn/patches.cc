@@ -1,4 +1,4 @@
-// Windows over images and volumes by themselves: as they are, and their largest sums (grayscale morphology).
+// Patches of images and volumes, and grayscale morphology (largest sums over windows).
 #include <limits>
 #include <string>
 #include <vector>
@@ -41,8 +41,8 @@ void volume_patches_shape(ShapeContext& c) {
       {dim_of(c.shape(0), 0), w.depth.output, w.height.output, w.width.output, patch(elements, dim_of(c.shape(0), 4))});
 }
 
-// The gradient: `patches(numbers)` of the numbers of places, from 1, tells where each element of a patch was; 0 was
-// padding. `rank`: of the images.
+// The gradient of extracting patches. Positions are numbered from 1; `patches(numbers)` then tells the position of each
+// element of a patch, where 0 is padding. `rank`: of the images.
 template <class Patches>
 Tensor put_back(const Tensor& dy, const Tensor& sizes, int64_t rank, const Patches& patches) {
   const Tensor dims = cast(sizes, kInt64);
@@ -79,7 +79,7 @@ void dilation_backprop_shape(ShapeContext& c) {
   c.output(c.shape(kInput).known_rank() ? c.shape(kInput) : PartialShape::of_rank(kInput == 0 ? 4 : 3));
 }
 
-// Images of a batch are more images, where the filter is the same for all.
+// If the filter is the same for all examples, a batch is just more images.
 void dilation_batch(BatchContext& c) {
   if (c.batched(1)) return c.loop();
   const int64_t images = c.shape(0).known_rank() ? c.shape(0).dim(0) : kUnknownDim;
@@ -96,8 +96,8 @@ struct Dilation {
       : strides(list_of(c.integers("strides"))), rates(list_of(c.integers("rates"))), padding(c.text("padding")) {}
 };
 
-// Where each window's largest sum is, as a tensor of ones and zeros [batch, height, width, elements, channels], and
-// whatever else is said of windows in that form.
+// `hot` marks the position of each window's largest sum by ones: [batch, height, width, elements, channels]. Other data
+// of windows has the same layout.
 struct Winners : Dilation {
   int64_t height, width;  // of a window
   Tensor hot;

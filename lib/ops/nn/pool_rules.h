@@ -1,4 +1,4 @@
-// What the blocks of pools over images (of rank 4) and volumes (of rank 5) share. Internal.
+// Shared code of pooling ops over images (rank 4) and volumes (rank 5). Internal.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace panto {
 
-// The attributes of a call, for another op of the family.
+// The attributes of a pooling call, to call another pooling op with.
 struct PoolAttributes {
   std::vector<int64_t> ksize, strides, explicit_paddings;
   std::string padding, data_format;
@@ -47,7 +47,7 @@ void pool_shape(ShapeContext& c) {
   c.output(pooled<kRank>(c, c.shape(0)));
 }
 
-// Input i has the shape of the pool's result.
+// Throws InvalidArgument unless input i has the shape of the pool's result.
 template <int kRank>
 void expect_pooled(const ShapeContext& c, int i, const char* name, const PartialShape& expected) {
   c.expect_rank(i, kRank);
@@ -86,7 +86,7 @@ void avg_grad_shape(ShapeContext& c) {
   c.output(sizes.known_rank() ? std::move(sizes) : PartialShape::of_rank(kRank));
 }
 
-// Of AvgPoolGrad and AvgPool3DGrad, to whom is told the images' shape: that of all examples together.
+// The batch rule of AvgPoolGrad and AvgPool3DGrad: merges the batch into the images' shape, which is input 0.
 inline void avg_grad_batch(BatchContext& c) {
   auto dims = all_integers(c.in(0));
   if (c.batched(0) || !dims || c.size() < 0) return c.loop();

@@ -1,4 +1,4 @@
-// Pools: the largest element or the mean of windows over images, and their gradients.
+// Max and average pooling over images, and their gradients.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ void max_pool_tangent(JvpContext& c) {
   };
   Tensor x = c.in(0), t = c.tangent(0);
   std::string padding(c.text("padding"));
-  if (padding == "EXPLICIT") {  // which the op has none of: padded by what is no largest element
+  if (padding == "EXPLICIT") {  // the op has no explicit padding: pad with -infinity, which is never the maximum
     const Tensor pads = reshape(constant_integers(list("explicit_paddings")), {-1, 2});
     x = select(pad(ones_like(x), pads) > 0, pad(x, pads), -INFINITY);
     t = pad(t, pads);
@@ -70,7 +70,7 @@ const Op& kMaxPoolGrad = define_op(
          [](GradContext& g) {
            if (!g.needs(2)) return;  // it is piecewise constant in the others
            if (g.text("padding") == "EXPLICIT") {
-             // TensorFlow's op for it has no explicit paddings.
+             // TensorFlow's op for this has no explicit paddings.
              fail(Code::kUnimplemented, "gradient of MaxPoolGrad: expected padding SAME or VALID, got EXPLICIT");
            }
            const Attributes a(g);

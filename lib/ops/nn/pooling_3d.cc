@@ -1,4 +1,4 @@
-// Pools over volumes, as those over images (pooling.cc) with one more dimension.
+// Max and average pooling over volumes, like those over images (pooling.cc) with one more dimension.
 #include <string>
 
 #include "panto/lib/ops/nn/pool_rules.h"
@@ -8,7 +8,7 @@
 namespace panto {
 namespace {
 
-// MaxPool3DGradGrad has one type.
+// Casts to a common type, as MaxPool3DGradGrad takes only one.
 Tensor gradient_by_grad(const GradContext& g) {
   const PoolAttributes a(g);
   const DType type = g.dy().dtype(), common = g.in(0).dtype() == type ? type : kFloat32;

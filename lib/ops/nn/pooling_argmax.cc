@@ -1,4 +1,4 @@
-// Pools that also say where in the images the largest elements are.
+// Max pooling that also returns the positions of the largest elements.
 #include "panto/lib/ops/nn/pool_rules.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/nn.h"
@@ -11,7 +11,7 @@ void argmax_shape(ShapeContext& c) {
   c.output(1, pools::pooled<4>(c, c.shape(0)));
 }
 
-// input, grad, argmax; of MaxPoolGradGradWithArgmax grad has the shape of the input.
+// Inputs: input, grad, argmax. For MaxPoolGradGradWithArgmax grad has the shape of the input.
 template <bool kOfGrad>
 void with_argmax_shape(ShapeContext& c) {
   c.expect_rank(0, 4);
@@ -22,7 +22,7 @@ void with_argmax_shape(ShapeContext& c) {
   c.output(c.shape(0).known_rank() ? c.shape(0) : PartialShape::of_rank(4));
 }
 
-// With the batch's number in the positions examples are not independent.
+// If positions include the batch index, examples are not independent.
 void rows_of_images(BatchContext& c) { c.flag("include_batch_in_index") ? c.loop() : batching::rows(c); }
 
 }  // namespace

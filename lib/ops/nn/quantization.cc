@@ -1,4 +1,4 @@
-// Numbers as few bits would keep them: what a network sees that is trained to be quantized (Jacob et al. 2017).
+// Fake quantization for training networks that will be quantized (Jacob et al. 2017).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace panto {
 namespace {
 
-// Inputs from `first` on are numbers, or vectors with one for each of `depth`, where `channels` is true.
+// The two inputs from `first` on must be scalars or, with `channels`, vectors of `depth` elements.
 void expect_range(const ShapeContext& c, int first, bool channels, int64_t depth) {
   for (int i = first; i < c.num_inputs() && i < first + 2; ++i) {
     c.expect_rank(i, channels ? 1 : 0);
@@ -26,7 +26,7 @@ void expect_range(const ShapeContext& c, int first, bool channels, int64_t depth
   }
 }
 
-// The gradients of a result have its shape, which is that of what it was made of.
+// Inputs 0 and 1, a gradient and a value, must have the same shape; returns it merged.
 PartialShape one_shape(const ShapeContext& c) {
   if (!c.shape(0).compatible_with(c.shape(1))) {
     const auto& inputs = c.op().signature().inputs;
@@ -36,7 +36,7 @@ PartialShape one_shape(const ShapeContext& c) {
   return c.shape(0).fully_known() ? c.shape(0) : c.shape(1);
 }
 
-// ---- FakeQuant: steps of one size, one of which is 0 --------------------------------------------------------------
+// ---- FakeQuant: steps of equal size that include 0 -----------------------------------------------------------------
 
 void expect_bits(const ShapeContext& c) {
   const int64_t bits = c.integer("num_bits");
@@ -49,7 +49,7 @@ void expect_bits_and_range(const ShapeContext& c) {
   }
 }
 
-// Of `inputs` [..., channels] at input `at`, before `min` and `max`.
+// Checks input `at`, [..., channels], and the inputs `min` and `max` after it.
 void expect_fake_quant(const ShapeContext& c, int at, bool channels) {
   expect_bits(c);
   if (channels) c.expect_rank_at_least(at, 1);
@@ -68,9 +68,9 @@ void fake_quant_gradient_shape(ShapeContext& c) {
   c.output(2, kChannels ? PartialShape({c.dim(1, -1)}) : PartialShape(Shape{}));
 }
 
-// What goes through steps, as TensorFlow has it (the derivative of steps is 0): `inside` where x is in the range,
-// `below` and `above` where it is outside, which belong to the range's ends. Undefined ones are zero. The range is
-// moved so that 0 is one of its steps, in float32 and in the order of the kernels.
+// Straight-through derivative, as in TensorFlow (the true derivative of steps is 0): `inside` where x is in the range,
+// `below` and `above` where it is outside, which belong to the range's ends. Undefined tensors count as zero. The range
+// is shifted so that 0 is one of its steps, computed in float32 and in the order of the kernels.
 template <class Context>
 Tensor through(const Context& c, const Tensor& x, const Tensor& min, const Tensor& max, const Tensor& inside,
                const Tensor& below, const Tensor& above) {
@@ -93,13 +93,13 @@ void fake_quant_tangent(JvpContext& c) {
   const Tensor sum = through(c, c.in(0), c.in(1), c.in(2), c.tangent(0), c.tangent(1), c.tangent(2));
   if (sum.defined()) c.set(0, sum);
 }
-// By the gradients, in which the op is linear.
+// The gradient with respect to `gradients`, in which the op is linear.
 void fake_quant_second_order(GradContext& g) {
   const Tensor sum = through(g, g.in(1), g.in(2), g.in(3), g.dy(0), g.dy(1), g.dy(2));
   if (sum.defined()) g.set(0, sum);
 }
 
-// A batch of inputs of one range is as one of them.
+// If the range is the same for all examples, a batch is computed like one input.
 template <class Attrs, Tensor (*kOp)(Arg, Arg, Arg, const Attrs&)>
 void fake_quant_batch(BatchContext& c) {
   if (c.batched(1) || c.batched(2)) {
@@ -133,14 +133,14 @@ void quantize_shape(ShapeContext& c) {
   c.output(c.shape(0));
 }
 
-// Fewer than 63 bits, of which one is for the sign.
+// Fewer than 63 bits, one of which is for a sign.
 void quantize_bits_shape(ShapeContext& c) {
   const int64_t bits = c.integer("num_bits"), most = c.flag("signed_input") ? 61 : 62;
   if (bits < 1 || bits > most) invalid("num_bits: expected 1 to {}, got {}", most, bits);
   quantize_shape(c);
 }
 
-// As if the steps were so small that nobody sees them.
+// Straight-through gradient: as if the op were the identity.
 void pass_on(GradContext& g) { g.set(0, g.dy()); }
 void pass_on_tangent(JvpContext& c) {
   if (c.has_tangent(0)) c.set(0, c.tangent(0));

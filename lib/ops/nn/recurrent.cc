@@ -13,7 +13,7 @@
 namespace panto {
 namespace {
 
-// wci, wcf, wco and b: vectors of as many elements as there are units, b of four times as many.
+// wci, wcf, wco and b: vectors with one element per unit, b with four.
 std::vector<Tensor> unit_vectors(const CompositeContext& c) {
   const int64_t units = recurrent::dim_of(c, 1, 1, 2);
   bool known = units >= 0 && recurrent::dim_of(c, 2, 1, 2) >= 0;
@@ -31,7 +31,7 @@ void lstm_cell_body(CompositeContext& c) {
   const Tensor &x = c.in(0), &cs_prev = c.in(1), &w = c.in(3);
   recurrent::expect_lstm(c, 0, false);
 
-  // What is not known is left to ops that do not broadcast: of x concat asks for a matrix, of w matmul does.
+  // Unknown shapes are checked at run time by ops that do not broadcast: concat needs a matrix x, matmul a matrix w.
   const Tensor h_prev = with_shape_of(c.in(2), cs_prev);
   const std::vector<Tensor> vectors = unit_vectors(c);
   const Tensor &wci = vectors[0], &wcf = vectors[1], &wco = vectors[2], &b = vectors[3];

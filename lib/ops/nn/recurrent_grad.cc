@@ -14,7 +14,8 @@
 namespace panto {
 namespace {
 
-// `cs_prev`, refused unless x, h_prev, w and b, which tell no more than sizes, have those that go with it.
+// Returns `cs_prev`; fails at run time unless the sizes of x, h_prev, w and b, whose values are not used here, match
+// it.
 Tensor with_sizes_checked(const CompositeContext& c, const Tensor& cs_prev) {
   const std::vector<int> inputs = {0, 1, 2, 3, 7};
   if (std::ranges::all_of(inputs, [&](int i) { return c.in(i).partial_shape().fully_known(); })) return cs_prev;

@@ -1,4 +1,4 @@
-// Convolutions of volumes and their gradients, each of which is linear in two of the three: input, filter and output.
+// Convolutions of volumes and their gradients. Each of these ops is linear in two of input, filter and output.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// The attributes of this call, for another of the three ops.
+// The attributes of a call, for calling another of the three ops.
 struct Attributes {
   std::vector<int64_t> strides, dilations;
   std::string padding, data_format;
@@ -46,14 +46,14 @@ void conv_shape(ShapeContext& c) {
   c.output(volume_convolution_of(c, c.shape(0), c.shape(1)).output());
 }
 
-// The shape that input i spells, of rank 5.
+// The shape in input i, of rank 5.
 PartialShape sizes_from(const ShapeContext& c, int i, const char* name) {
   const int64_t count = c.vector(i);
   if (count >= 0 && count != 5) invalid("{}: expected 5 numbers, got {}", name, count);
   return c.shape_from(i);
 }
 
-// out_backprop, input 2, has the shape of this convolution's output.
+// out_backprop, input 2, must have the shape of this convolution's output.
 void expect_output(const ShapeContext& c, const VolumeConvolution& convolution) {
   c.expect_rank(2, 5);
   const PartialShape expected = convolution.output();
@@ -78,7 +78,7 @@ void backprop_filter_shape(ShapeContext& c) {
   c.output(sizes.known_rank() ? sizes : PartialShape::of_rank(5));
 }
 
-// Volumes of a batch are more volumes, where the filter is the same for all.
+// If the filter is the same for all examples, a batch is just more volumes.
 void conv_batch(BatchContext& c) {
   if (c.batched(1)) return c.loop();
   const int64_t volumes = c.shape(0).dim(0);

@@ -11,7 +11,7 @@ namespace {
 
 int64_t dim_of(const PartialShape& shape, int k) { return shape.known_rank() ? shape.dim(k) : kUnknownDim; }
 
-// The numbers of an attribute that has one for each dimension, all at least 1.
+// An attribute with one number per dimension, all at least 1.
 std::span<const int64_t> numbers_of(const CallView& call, AttrName name, size_t rank) {
   const std::span<const int64_t> values = call.integers(name);
   if (values.size() != rank) invalid("{}: expected {} numbers, got {}", name.text, rank, values.size());
@@ -29,7 +29,7 @@ void expect_one_for_each_image(std::span<const int64_t> values, const Axes& axes
   }
 }
 
-// Explicit paddings, before and after each dimension; empty where there are none.
+// Explicit paddings, before and after each dimension; empty if there are none.
 std::span<const int64_t> paddings_of(const CallView& call, int batch, int channels) {
   const bool has_them = call.op().signature().find_attr("explicit_paddings") >= 0;
   const std::span<const int64_t> values = has_them ? call.integers("explicit_paddings") : std::span<const int64_t>();
@@ -73,8 +73,8 @@ void slide(WindowAxis& a, std::string_view padding, std::span<const int64_t> pad
     return;
   }
   const int64_t padded = checked_add(checked_add(a.input, a.before, "padded size"), a.after, "padded size");
-  // As TensorFlow computes it (docs/differences.md): an input that is a little smaller than the window has no position.
-  // The stride is at most what an int64 holds, the rest at most half of that after the checks above.
+  // As in TensorFlow (docs/differences.md): an input slightly smaller than the window has no positions. The stride may
+  // be up to INT64_MAX; after the checks above, the other values are at most half of that.
   const int64_t room = padded - extent;
   const int64_t positions = room > INT64_MAX - a.stride ? room / a.stride : (room + a.stride) / a.stride;
   if (positions < 0) {
@@ -113,7 +113,7 @@ PartialShape Convolution::filter() const {
 
 namespace {
 
-// Fills in what a filter of groups says of channels.
+// Fills in the channels for filters of kind kOfGroups.
 void group_channels(Convolution& c, const PartialShape& filter) {
   c.out_channels = dim_of(filter, 3);
   const int64_t of_group = dim_of(filter, 2);
@@ -184,7 +184,7 @@ Windows pool_of(const CallView& call, const PartialShape& input) {
     a.input = dim_of(input, dim);
     a.size = ksize[at];
     a.stride = strides[at];
-    // So every window has an element that is not padding.
+    // This ensures that every window has an element that is not padding.
     if (!paddings.empty() && std::max(paddings[2 * at], paddings[2 * at + 1]) >= a.size) {
       invalid("explicit_paddings: expected less than the window's {}, got {} and {}", a.size, paddings[2 * at],
               paddings[2 * at + 1]);
@@ -293,7 +293,7 @@ PartialShape pooled_shape(const VolumeWindows& w, const PartialShape& input) {
                 dim_of(input, w.axes.channels));
 }
 
-// ---- Windows that are taken apart -----------------------------------------------------------------------------------
+// ---- Patches -------------------------------------------------------------------------------------------------------
 
 namespace {
 

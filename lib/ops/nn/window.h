@@ -1,5 +1,5 @@
-// Windows that slide over the height and width of images: what the shape functions and the kernels of convolutions and
-// pools both need to know of a call, read from its attributes once. Internal.
+// Windows that slide over the height and width of images: parameters of convolutions and pools, read once from a call's
+// attributes for shape functions and kernels. Internal.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace panto {
 
-// Where an image's dimensions are, from attribute `data_format`: NHWC or NCHW.
+// The positions of an image's dimensions, from attribute `data_format`: NHWC or NCHW.
 struct ImageAxes {
   int batch, height, width, channels;
   bool operator==(const ImageAxes&) const = default;
 };
 ImageAxes image_axes(std::string_view data_format);
 
-// One of the two dimensions that windows slide along. -1: unknown.
+// One of the dimensions that windows slide along. -1: unknown.
 struct WindowAxis {
   int64_t input = -1;
   int64_t size = 1;  // elements of a window, `dilation` apart
@@ -27,12 +27,12 @@ struct WindowAxis {
   int64_t output = -1;
 
   bool operator==(const WindowAxis&) const = default;
-  // From a window's first element to its last; at least 1.
+  // The distance from a window's first element to its last, plus 1; -1 if unknown.
   int64_t extent() const { return size < 0 ? -1 : (size - 1) * dilation + 1; }
-  // The elements [first, last) of the window at `position` that are not padding, of which there may be none.
+  // The elements [first, last) of the window at `position` that are not padding; there may be none.
   int64_t first(int64_t position) const;
   int64_t last(int64_t position) const;
-  // Where the window at `position` begins, in elements of the input; may be negative.
+  // The input position at which the window at `position` begins; may be negative.
   int64_t begin(int64_t position) const { return position * stride - before; }
 };
 
@@ -42,7 +42,7 @@ struct Windows {
   bool operator==(const Windows&) const = default;
 };
 
-// A convolution or one of its gradients: all attributes are those of Conv2D.
+// A convolution or one of its gradients, with the attributes of Conv2D.
 struct Convolution : Windows {
   int64_t batch = -1;
   int64_t in_channels = -1, out_channels = -1;  // of all groups together
@@ -58,28 +58,29 @@ struct Convolution : Windows {
   PartialShape image(int64_t h, int64_t w, int64_t channels) const;
 };
 
-// Whether each output channel sees some input channels, of which the filter's third dimension is the number; or one,
-// of which there are as many: filter [height, width, channels, multiplier], in whose order the output's channels are.
+// kOfGroups: each output channel reads a group of input channels; their number is the filter's third dimension.
+// kDepthwise: each output channel reads one input channel; the filter is [height, width, channels, multiplier], and
+// output channels are in the order of its last two dimensions.
 enum class FilterKind : uint8_t { kOfGroups, kDepthwise };
 
-// Of an input and a filter of these shapes (of rank 4, or unknown). Throws InvalidArgument for attributes and sizes
-// that cannot be, OutOfRange for those whose products overflow.
+// Reads a convolution's parameters, for an input and filter of these shapes (rank 4, or unknown). Throws
+// InvalidArgument for invalid attributes and sizes, OutOfRange if products of sizes overflow.
 PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter,
                                         FilterKind kind = FilterKind::kOfGroups);
 
-// Multiplications and additions, saturated: each element of the output is a sum over one output channel's part of the
-// filter.
+// The number of multiplications and additions, saturated: each output element is a sum over the filter elements of one
+// output channel.
 int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels);
 
-// A pool, over an input of this shape (of rank 4, or unknown): attributes `ksize`, `strides`, `padding` and, if the op
-// has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.
+// Reads a pool's parameters, for an input of this shape (rank 4, or unknown): attributes `ksize`, `strides`, `padding`
+// and, if the op has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.
 PANTO_EXPORT Windows pool_of(const CallView& call, const PartialShape& input);
-// The shape of its result.
+// The shape of the pool's result.
 PartialShape pooled_shape(const Windows& windows, const PartialShape& input);
 
 // ---- Volumes --------------------------------------------------------------------------------------------------------
 
-// Where a volume's dimensions are, from attribute `data_format`: NDHWC or NCDHW.
+// The positions of a volume's dimensions, from attribute `data_format`: NDHWC or NCDHW.
 struct VolumeAxes {
   int batch, depth, height, width, channels;
 };
@@ -98,20 +99,20 @@ struct VolumeConvolution : VolumeWindows {
   bool channels_first() const { return axes.channels == 1; }
 };
 
-// As convolution_of and pool_of, of rank 5.
+// Like convolution_of and pool_of, for rank 5.
 PANTO_EXPORT VolumeConvolution volume_convolution_of(const CallView& call, const PartialShape& input,
                                                      const PartialShape& filter);
 PANTO_EXPORT VolumeWindows volume_pool_of(const CallView& call, const PartialShape& input);
 PartialShape pooled_shape(const VolumeWindows& windows, const PartialShape& input);
 
-// ---- Windows that are taken apart -----------------------------------------------------------------------------------
+// ---- Patches -------------------------------------------------------------------------------------------------------
 
-// Of ExtractImagePatches, over images [batch, height, width, channels]: attributes `ksizes`, `strides`, `rates` and
+// For ExtractImagePatches, over images [batch, height, width, channels]: attributes `ksizes`, `strides`, `rates` and
 // `padding`.
 PANTO_EXPORT Windows image_patches_of(const CallView& call, const PartialShape& input);
-// Of ExtractVolumePatches, over volumes [batch, depth, height, width, channels], without `rates`.
+// For ExtractVolumePatches, over volumes [batch, depth, height, width, channels], without `rates`.
 PANTO_EXPORT VolumeWindows volume_patches_of(const CallView& call, const PartialShape& input);
-// Of Dilation2D, over images as above: the windows' sizes are those of the filter [height, width, channels].
+// For Dilation2D, over images as above: windows have the size of the filter [height, width, channels].
 PANTO_EXPORT Windows dilation_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
 
 }  // namespace panto

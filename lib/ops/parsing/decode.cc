@@ -1,4 +1,4 @@
-// Numbers, fields and tensors out of strings of bytes, and back.
+// Decodes numbers, fields and tensors from byte strings, and encodes them.
 #include <algorithm>
 
 #include "panto/lib/base/text/format.h"

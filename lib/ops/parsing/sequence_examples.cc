@@ -12,7 +12,8 @@ using parsing::Outputs;
 
 constexpr const char* kNoGradient = "records are not differentiable";
 
-// What all three have. `types` of sparse lists and dense ones, defaults of the context's dense features.
+// Checks the attributes that all three ops have: counts and types of sparse and dense features, and the defaults of the
+// context's dense features, inputs [defaults, defaults_end).
 struct Counts {
   int64_t context_sparse, context_dense, sparse, dense;
 };

@@ -1,5 +1,5 @@
-// Arithmetic on quantized tensors: each has its range, two numbers, beside it, and the result has one, too. Formulas as
-// in quantize.cc.
+// Arithmetic on quantized tensors. Each tensor, also the result, comes with its range: two numbers. Formulas as in
+// quantize.cc.
 #include <optional>
 #include <utility>
 
@@ -23,7 +23,7 @@ void pair_shape(ShapeContext& c) {
   output_range(c);
 }
 
-// Both tensors are as in the calls, or stand for them all where one range holds for them.
+// Computes the batch in one call if no range is batched.
 void pair_batch(BatchContext& c) {
   if (any_batched(c, 2, 6)) return c.loop();
   const int rank = std::max(c.rank(0), c.rank(1));
@@ -61,7 +61,7 @@ void bias_shape(ShapeContext& c) {
 
 void bias_batch(BatchContext& c) { any_batched(c, 1, 6) ? c.loop() : elements_batch(c); }
 
-// values, N of them, then as many mins and maxes.
+// Inputs: the axis, N values, N mins, N maxes.
 void concat_shape(ShapeContext& c) {
   c.expect_scalar(0);
   const int n = (c.num_inputs() - 1) / 3;

@@ -1,5 +1,5 @@
-// Quantized images [batch, height, width, channels]: convolutions, pools, normalization, other sizes. Formulas as in
-// quantize.cc.
+// Ops on quantized images [batch, height, width, channels]: convolution, pooling, normalization, resizing. Formulas as
+// in quantize.cc.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/op.h"
@@ -41,7 +41,7 @@ void instance_norm_shape(ShapeContext& c) {
   like_input(c);
 }
 
-// Five tensors, each with its range.
+// Inputs: five tensors, each with its range.
 void batch_norm_shape(ShapeContext& c) {
   c.expect_rank(0, 4);
   int64_t channels = c.shape(0).known_rank() ? c.dim(0, 3) : kUnknownDim;

@@ -1,7 +1,7 @@
-// Integers for real numbers of a range and back, and integers of one range in another.
+// Quantization, dequantization and requantization.
 //
-// The formulas are those of TensorFlow's CPU kernels (tensorflow/core/kernels/quantization_utils.h and the kernels of
-// these ops), to the bit.
+// The formulas match TensorFlow's CPU kernels to the bit (tensorflow/core/kernels/quantization_utils.h and the kernels
+// of these ops).
 #include <algorithm>
 #include <string>
 
@@ -40,7 +40,7 @@ namespace {
 
 using namespace quantized;  // NOLINT(google-build-using-namespace): of this file
 
-// Of one range for all, or one for each index of dimension `axis`: the shape of its ends.
+// The shape of the range's ends: a scalar, or one element per index of dimension `axis`.
 PartialShape range_shape(const ShapeContext& c) {
   const int64_t axis = c.integer("axis");
   if (axis < -1) invalid("axis: expected at least -1, got {}", axis);
@@ -76,7 +76,7 @@ void dequantize_shape(ShapeContext& c) {
   c.output(c.shape(0));
 }
 
-// Ranges by index are of another dimension behind the batch's.
+// With ranges per index, the batch's dimension would shift `axis`.
 void axis_batch(BatchContext& c) { c.integer("axis") >= 0 ? c.loop() : elements_batch(c); }
 
 constexpr const char* kFromSums = "kernels are for 32 bits, which sums of products have";

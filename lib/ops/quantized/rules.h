@@ -1,4 +1,4 @@
-// What the blocks of quantized ops share. Internal.
+// Shared code of quantized ops. Internal.
 #pragma once
 
 #include "panto/lib/core/call/call.h"
@@ -10,7 +10,7 @@ inline constexpr const char* kNoGradient =
     "its integers are steps, through which no gradient flows: a network is trained with fake_quant_with_min_max_vars";
 inline constexpr const char* kEightBits = "kernels are for integers of 8 bits, of which products fit 32";
 
-// Inputs [first, last) are numbers: ends of ranges.
+// Inputs [first, last) must be scalars: ends of ranges.
 inline void expect_numbers(const ShapeContext& c, int first, int last) {
   for (int i = first; i < last; ++i) c.expect_scalar(i);
 }
@@ -19,7 +19,7 @@ inline void output_range(ShapeContext& c) {
   c.output(1, PartialShape(Shape{}));
   c.output(2, PartialShape(Shape{}));
 }
-// Inputs from 1 on are numbers, output 0 is like input 0.
+// Inputs from 1 on must be scalars; output 0 has the shape of input 0.
 inline void like_input(ShapeContext& c) {
   expect_numbers(c, 1, c.num_inputs());
   c.output(c.shape(0));
@@ -32,10 +32,10 @@ inline bool any_batched(const BatchContext& c, int first, int last) {
   }
   return false;
 }
-// Elements of input 0 are computed one by one, and the range of what they become follows from the other inputs: a batch
-// of one range is as one example.
+// The batch rule of ops that are elementwise in input 0 and whose output range follows from the other inputs: if the
+// range is not batched, the batch is computed like one example.
 void elements_batch(BatchContext& c);
-// Images, input 0, are computed one by one.
+// The batch rule of ops that compute the images in input 0 independently.
 void images_batch(BatchContext& c);
 
 }  // namespace panto::quantized

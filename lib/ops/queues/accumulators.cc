@@ -1,4 +1,4 @@
-// Accumulators: sums or means of gradients that several workers give, for one that takes them.
+// Accumulators: collect gradients of several workers, and return their sum or mean to one that takes it.
 
 #include <utility>
 #include <vector>
@@ -24,7 +24,7 @@ void accumulator_shape(ShapeContext& c) {
   c.output_handle(0, std::move(info));
 }
 
-// What is known of the accumulator that input 0 refers to. The kernels of eager calls see to it themselves.
+// What is known of the accumulator that input 0 refers to. Eager calls leave this to the kernels.
 HandleInfo known_accumulator(const ShapeContext& c) {
   c.expect_scalar(0);
   const TensorImpl& handle = *c.in(0).impl();

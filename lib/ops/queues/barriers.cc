@@ -1,4 +1,4 @@
-// Barriers: values that come in several parts, and are there when all parts are.
+// Barriers: values that arrive in several components and are ready once all components are there.
 
 #include <algorithm>
 #include <vector>
@@ -31,8 +31,8 @@ void barrier_shape(ShapeContext& c) {
   c.output_handle(0, std::move(info));
 }
 
-// What is known of the components of the barrier that input 0 refers to; none: nothing is. The kernels of eager calls
-// see to it themselves.
+// What is known of the components of the barrier that input 0 refers to; empty if nothing. Eager calls leave this to
+// the kernels.
 std::vector<HandleInfo> known_components(const ShapeContext& c) {
   c.expect_scalar(0);
   const TensorImpl& handle = *c.in(0).impl();
@@ -65,7 +65,7 @@ void take_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const std::vector<HandleInfo> components = known_components(c);
   const auto known = c.values(1);
-  // Fewer come of a barrier that is closed.
+  // A closed barrier may return fewer elements.
   const bool all = !c.flag("allow_small_batch") && known && !known->empty() && (*known)[0];
   const int64_t count = all ? std::max<int64_t>(-1, *(*known)[0]) : -1;
   c.output(0, PartialShape{count});

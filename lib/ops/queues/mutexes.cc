@@ -1,4 +1,4 @@
-// Mutexes: parts of graphs that do not run at the same time.
+// Mutexes: keep parts of graphs from running at the same time.
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"

@@ -1,4 +1,4 @@
-// Queues: elements of several tensors that some calls put in and others take out, perhaps on other threads.
+// Queues of elements, each of several tensors. Calls that put in and take out may be on different threads.
 
 #include "panto/lib/core/collections/queue.h"
 
@@ -12,7 +12,8 @@
 namespace panto {
 namespace {
 
-// A queue of these components, behind `first` of its own.
+// The shape function of ops that make queues: a scalar handle. Elements have `components` (such as a priority), then
+// those of the attributes.
 void queue_shape(ShapeContext& c, std::vector<HandleInfo> components = {}) {
   shapes::scalar(c);
   if (!c.symbolic()) return;
@@ -27,7 +28,7 @@ void queue_shape(ShapeContext& c, std::vector<HandleInfo> components = {}) {
   c.output_handle(0, std::move(info));
 }
 
-// What is known of the components of the queue that input 0 refers to; none: nothing is.
+// What is known of the components of the queue that input 0 refers to; empty if nothing.
 std::vector<HandleInfo> components_of(const ShapeContext& c) {
   c.expect_scalar(0);
   const TensorImpl& handle = *c.in(0).impl();
@@ -41,7 +42,7 @@ std::vector<HandleInfo> components_of(const ShapeContext& c) {
   return components;
 }
 
-// Eager calls leave this to the queue.
+// Eager calls leave these checks to the queue.
 void enqueue_shape(ShapeContext& c, bool many) {
   if (!c.symbolic()) return;
   const std::vector<HandleInfo> components = components_of(c);
@@ -69,7 +70,7 @@ void enqueue_shape(ShapeContext& c, bool many) {
   }
 }
 
-// `first`: a dimension in front; nullopt: none.
+// `first`: a leading dimension of the outputs; nullopt: none.
 void dequeue_shape(ShapeContext& c, std::optional<int64_t> first) {
   if (!c.symbolic()) return;
   const std::vector<HandleInfo> components = components_of(c);

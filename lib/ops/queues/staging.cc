@@ -1,5 +1,5 @@
-// Staging areas: elements that wait between two parts of a program, in order or by keys. They are found by name: the op
-// that puts in and the one that takes out have the same `container` and `shared_name`, and no handle.
+// Staging areas: buffers between two parts of a program, in order or by keys. They have no handles; the ops that put in
+// and take out find the same area by `container` and `shared_name`.
 
 #include <utility>
 
@@ -25,7 +25,7 @@ void size_shape(ShapeContext& c) {
   shapes::scalar(c);
 }
 
-// Nothing is known of what comes out.
+// Outputs have unknown shapes.
 void take_shape(ShapeContext& c) { expect_limits(c); }
 
 void peek_shape(ShapeContext& c) {
@@ -33,7 +33,7 @@ void peek_shape(ShapeContext& c) {
   c.expect_scalar(0);
 }
 
-// As many values as indices; eager calls leave the rest to the area.
+// Checks that there are as many values as indices; the area checks the rest.
 void put_by_key_shape(ShapeContext& c) {
   expect_limits(c);
   c.expect_scalar(0);

@@ -1,5 +1,5 @@
-// Classes drawn at random, for losses that do not look at all classes: sampled softmax (Jean et al. 2015) and noise
-// contrastive estimation.
+// Candidate samplers: draw random classes for losses that do not use all classes, as sampled softmax (Jean et al. 2015)
+// and noise contrastive estimation.
 #include <cstdint>
 
 #include "panto/lib/base/text/format.h"
@@ -10,7 +10,8 @@
 namespace panto {
 namespace {
 
-// Of true_classes [batch, num_true], the only input, in how many classes `range`.
+// Checks true_classes, [batch, num_true], the only input, and the attributes. `range`: the number of classes; `what`
+// names it.
 void sampler_shape(ShapeContext& c, const char* what, int64_t range) {
   const int64_t num_true = c.integer("num_true"), num_sampled = c.integer("num_sampled");
   if (num_true < 1) invalid("num_true: expected at least 1, got {}", num_true);
@@ -42,7 +43,7 @@ void unigram_shape(ShapeContext& c) {
 }
 
 void learned_shape(ShapeContext& c) {
-  // So many weights are kept.
+  // One weight per class is kept in memory.
   if (const int64_t range = c.integer("range_max"); range > INT32_MAX) {
     invalid("range_max: expected at most {}, got {}", INT32_MAX, range);
   }

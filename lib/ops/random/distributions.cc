@@ -1,5 +1,5 @@
-// Random numbers of distributions with parameters, and random orders. Which numbers they are of a seed is TensorFlow's
-// to the bit, or to the last bits of logarithms and powers: device/cpu/random/sampling.cc.
+// Random numbers of parameterized distributions, and random permutations. For a given seed, the numbers equal
+// TensorFlow's to the bit, or up to the last bits of logarithms and powers: device/cpu/random/sampling.cc.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
@@ -26,7 +26,7 @@ void categorical_shape(ShapeContext& c) {
   c.output({c.dim(0, 0), count.value_or(kUnknownDim)});
 }
 
-// Samples of the shape that input 0 spells for each element of input 1.
+// The output has the shape in input 0, followed by that of input 1: samples for each element of it.
 void sampled_shape(ShapeContext& c) {
   const PartialShape samples = c.shape_from(0);
   const PartialShape& each = c.shape(1);
@@ -37,17 +37,17 @@ void sampled_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// Input 0 spells the shape of all samples, which ends with that of input `parameter`.
+// Input 0 holds the shape of the output, all samples, which must end with the shape of input `parameter`.
 void ending_shape(ShapeContext& c, int parameter) {
   samples_shape(c, 0, c.shape(parameter), c.op().signature().inputs[static_cast<size_t>(parameter)].name);
 }
-// By a seed, which is input 1.
+// The same with a seed, input 1.
 void seeded_shape(ShapeContext& c) {
   c.expect_equal(2, c.vector(1), "length of seed");
   ending_shape(c, 2);
 }
 
-// The derivative of each sample by its alpha.
+// The derivative of each sample with respect to its alpha.
 Tensor sample_slope(const Tensor& alpha, const Tensor& sample) {
   if (alpha.dtype() != kFloat16) return random_gamma_grad(alpha, sample);
   return cast(random_gamma_grad(cast(alpha, kFloat32), cast(sample, kFloat32)), kFloat16);

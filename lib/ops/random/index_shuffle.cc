@@ -1,4 +1,4 @@
-// Random orders that are not written down.
+// Random permutations that are computed element by element instead of stored.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/op.h"
@@ -7,7 +7,7 @@
 namespace panto {
 namespace {
 
-// Vectors of one length, and what goes with every element: a scalar index or max_index, three numbers of a seed.
+// Inputs: index, seed (three numbers) and max_index, each single or a vector; all vectors have one length.
 void index_shuffle_shape(ShapeContext& c) {
   const int64_t rounds = c.integer("rounds");
   if (rounds < 4 || rounds > 1000 || rounds % 2 != 0) {

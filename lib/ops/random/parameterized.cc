@@ -1,5 +1,5 @@
-// Random numbers of distributions with several parameters, and points that fill a space evenly. Which numbers they are
-// of a seed is TensorFlow's: device/cpu/random/parameterized.cc.
+// Random numbers of distributions with several parameters, and low-discrepancy (Sobol) points. For a given seed, the
+// numbers equal TensorFlow's: device/cpu/random/parameterized.cc.
 #include <optional>
 
 #include "panto/lib/base/text/format.h"
@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-// Samples of parameters, inputs `first` to `last`, which broadcast.
+// The shape of samples whose parameters, inputs `first` to `last`, broadcast.
 void parameters_shape(ShapeContext& c, int shape, int first, int last) {
   PartialShape each = c.shape(first);
   for (int i = first + 1; i <= last; ++i) each = broadcast_shapes(each, c.shape(i));
@@ -24,7 +24,7 @@ void seeded_shape(ShapeContext& c, int last) {
   parameters_shape(c, 0, 2, last);
 }
 
-// One parameter for all samples, or one for each slice along the first dimension.
+// Parameters are single, for all samples, or one per slice along the first dimension.
 void by_rows_shape(ShapeContext& c) {
   if (c.vector(0) == 0) invalid("shape: expected at least one dimension, got none");
   const PartialShape samples = c.shape_from(0);

@@ -2,15 +2,15 @@
 //
 //   Tensor w = random_normal({784, 128}, {.seed = 7, .stddev = 0.05});   // the same numbers at every call
 //   set_seed(1);
-//   Tensor a = random_uniform({3});                    // the process's generator goes on at every call
+//   Tensor a = random_uniform({3});                    // the process's generator advances at every call
 //   Tensor b = random_uniform({3}, {.dtype = kInt32, .min = 0, .max = 6});
 //
 // A shape is a list of integers, an int32 or int64 vector, or the length of a vector.
 //
-// Philox-4x32-10: an element depends on the key, the counter and its index only, so the numbers do not depend on the
-// number of threads. They are those of TensorFlow: with a seed, of `tf.random.stateless_uniform(shape, [seed, 0])`;
-// without, of `tf.random.Generator.from_seed(s)` after `set_seed(s)`. Inside a trace the ops are recorded: a traced
-// function draws new numbers at every call unless it gave a seed.
+// The generator is Philox-4x32-10: an element depends only on the key, the counter and its index, so numbers do not
+// depend on the number of threads. They equal TensorFlow's: with a seed, of `tf.random.stateless_uniform(shape, [seed,
+// 0])`; without, of `tf.random.Generator.from_seed(s)` after `set_seed(s)`. Inside a trace the ops are recorded: a
+// traced function draws new numbers at every call unless it passes a seed.
 // Thread-safe; threads that draw from the generator at once get different numbers.
 #pragma once
 
@@ -29,7 +29,7 @@ struct RandomUniformOptions {
   std::optional<int64_t> seed = std::nullopt;
   DType dtype = kFloat32;  // floating; or int32, int64
   double min = 0;
-  double max = 1;  // not among the numbers
+  double max = 1;  // exclusive
 };
 // Throws InvalidArgument unless min < max.
 PANTO_EXPORT Tensor random_uniform(Arg shape, const RandomUniformOptions& options = {});
@@ -48,8 +48,8 @@ PANTO_EXPORT Tensor random_normal(Arg shape, const RandomNormalOptions& options 
 PANTO_EXPORT Tensor random_normal(Arg shape, double mean, double stddev = 1, DType dtype = kFloat32,
                                   std::optional<int64_t> seed = std::nullopt);
 
-// Normal numbers without those that are further from the mean than 2 stddev, which are drawn again. CPUs draw them, for
-// other devices, too.
+// Normal numbers, redrawn while they are further than 2 stddev from the mean. Always computed on the CPU, also for
+// other devices.
 PANTO_EXPORT Tensor truncated_normal(Arg shape, const RandomNormalOptions& options = {});
 
 // Integers in [low, high), or in [0, high). Throws InvalidArgument unless low < high and both fit the dtype, int32 or
@@ -58,21 +58,21 @@ PANTO_EXPORT Tensor randint(int64_t low, int64_t high, Arg shape, DType dtype = 
 PANTO_EXPORT Tensor randint(int64_t high, std::initializer_list<int64_t> shape, DType dtype = kInt64,
                             Arg::Where where = Arg::Where::current());
 
-// Starts the process's generator anew. Without it the generator starts somewhere else in every process.
+// Restarts the process's generator. Without it, the generator starts differently in every process.
 PANTO_EXPORT void set_seed(int64_t seed);
-// The process's generator: an int64 variable of three numbers, the counter's two halves and the key. A checkpoint that
-// saves it can go on where the numbers ended.
+// The process's generator: an int64 variable of three numbers, the counter's two halves and the key. Save it in a
+// checkpoint to continue the sequence.
 PANTO_EXPORT const Variable& random_generator();
 
 namespace detail {
 struct RandomStart {
   uint64_t key, low, high;  // a Philox stream (device/math/philox.h)
 };
-// Takes what `elements` elements need from the step's generator, or else the process's; for kernels.
+// Reserves the numbers of `elements` elements in the step's generator, or else the process's. For kernels.
 PANTO_EXPORT RandomStart take_random(const Step& step, uint64_t elements);
-// The handle of what the thread's step, or else the process, draws from.
+// The handle of the generator of the thread's step, or else of the process.
 PANTO_EXPORT Tensor generator_handle();
-// Advances the counter in generator state `state` by as much and gives the one before.
+// Advances the counter in generator state `state` by that amount and returns the previous position.
 PANTO_EXPORT RandomStart advance_random(int64_t* state, uint64_t elements);
 }  // namespace detail
 

@@ -43,7 +43,7 @@ struct KeyCounter {
   Tensor key, counter;
 };
 
-// What the numbers of one call come from; recorded, so that a trace draws anew at every call.
+// The key and counter of one call. Computed by recorded ops, so that a trace draws new numbers at every call.
 KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& shape) {
   if (seed) {
     auto [key, counter] = stateless_random_get_key_counter({*seed, 0});
@@ -60,14 +60,14 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
 
-// Where no seed was given inside a GraphScope: numbers are drawn by a node that a file can hold, which the generator's
-// own handle cannot be in. It draws from the generator too, unless the graph has a seed.
+// Whether a stateful random node draws the numbers: inside a GraphScope without a seed. A file can hold such a node,
+// but not the generator's handle. The node also draws from the generator, unless the graph has a seed.
 bool a_node_draws(const std::optional<int64_t>& seed) {
   const Recorder* recorder = seed ? nullptr : symbolic_recorder();
   return recorder != nullptr && recorder->makes_constants();
 }
 
-// Integers in [low, high), whose bounds are scalars of their type.
+// Integers in [low, high); the bounds are scalars of the result's type.
 Tensor integers_between(const Tensor& dims, const std::optional<int64_t>& seed, const Tensor& low, const Tensor& high) {
   if (a_node_draws(seed)) {
     const Tensor inputs[] = {dims, low, high};
@@ -77,7 +77,7 @@ Tensor integers_between(const Tensor& dims, const std::optional<int64_t>& seed, 
   return stateless_random_uniform_int(dims, key, counter, kPhilox, low, high);
 }
 
-// Numbers of `op` (RandomUniform, RandomStandardNormal) where a node draws them. Undefined elsewhere.
+// Numbers of `op` (RandomUniform, RandomStandardNormal) if a node draws them (a_node_draws); undefined otherwise.
 Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const std::optional<int64_t>& seed) {
   if (!a_node_draws(seed)) return {};
   const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(dtype)}};
@@ -96,20 +96,20 @@ Tensor shape_tensor(const Arg& shape) {
   }
 }
 
-// x * scale + shift, the arithmetic in x's type and the bounds rounded to it first, as TensorFlow does it.
+// x * scale + shift, computed in x's type, with scale and shift rounded to it first, as in TensorFlow.
 Tensor scaled(const Tensor& x, double scale, double shift) {
   if (scale == 1 && shift == 0) return x;
   return add(mul(x, scale), shift);
 }
 
-// `draws` in [0, 1) as numbers in [min, max). The largest draws may round up to `max`: they give the number before it
-// (TensorFlow gives `max`: docs/differences.md).
+// Maps `draws` in [0, 1) to [min, max). The largest draws may round up to `max`; they become the number before it
+// (TensorFlow returns `max`: docs/differences.md).
 template <class T>
 Tensor between(const Tensor& draws, double range, double min, double max) {
   Tensor x = scaled(draws, range, min);
   const T low = static_cast<T>(min), end = static_cast<T>(max);
   const T last = 1 - std::numeric_limits<T>::epsilon();     // of the draws
-  const volatile T product = last * static_cast<T>(range);  // rounded before it is added to, as kernels do it
+  const volatile T product = last * static_cast<T>(range);  // volatile: rounded before the addition, as in kernels
   if (product + low < end) return x;
   return minimum(x, static_cast<double>(std::max(low, std::nextafter(end, -std::numeric_limits<T>::infinity()))));
 }
@@ -167,7 +167,7 @@ Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
                                 : options.max - options.min;
     if (options.dtype == kFloat64) return between<double>(x, range, options.min, options.max);
     if (options.dtype == kFloat32) return between<float>(x, range, options.min, options.max);
-    return scaled(x, range, options.min);  // there is no arithmetic in types of 16 bits
+    return scaled(x, range, options.min);  // 16-bit types have no arithmetic here
   });
 }
 

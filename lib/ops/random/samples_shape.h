@@ -1,4 +1,4 @@
-// Shapes of samples of distributions with parameters. Internal.
+// Shapes of samples of parameterized distributions. Internal.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace panto {
 
-// Input `shape` spells the shape of all samples, the output, which ends with `each`, that of `whose`. Throws
-// InvalidArgument where it does not.
+// Input `shape` holds the shape of the output, all samples, which must end with `each`, the shape of `whose`. Throws
+// InvalidArgument if it does not.
 inline void samples_shape(ShapeContext& c, int shape, const PartialShape& each, std::string_view whose) {
   const PartialShape samples = c.shape_from(shape);
   c.output(samples);

@@ -1,5 +1,5 @@
-// Random numbers by a seed of two numbers, or by a generator that is a variable: the ops that take a key and a counter,
-// which these are found for.
+// Random ops that take a seed of two numbers, or a generator variable. They determine a key and counter and call the
+// ops that take these.
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
@@ -17,7 +17,7 @@ struct KeyCounter {
   Tensor key, counter;
 };
 
-// Seeds of unsigned types are as many bits.
+// The key and counter of a seed. Seeds of unsigned types are cast to int64.
 KeyCounter of_seed(const Tensor& seed) {
   const DType type = seed.dtype();
   const Tensor known = type == kInt32 || type == kInt64 ? seed : cast(seed, kInt64);
@@ -31,7 +31,8 @@ void seeded_shape(ShapeContext& c) {
   c.output(c.shape_from(0));
 }
 
-// Of a generator: input 0 is a variable, input 1 the algorithm, input 2 the shape. It goes on behind what is drawn.
+// Inputs of ops that draw from a generator: its variable, the algorithm, the shape. The generator is advanced past the
+// numbers drawn.
 void generator_shape(ShapeContext& c) {
   c.expect_scalar(0);
   c.expect_scalar(1);

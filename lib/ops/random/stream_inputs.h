@@ -1,4 +1,4 @@
-// Inputs that say where random numbers come from.
+// Inputs of stateless random ops: key, counter and algorithm.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace panto {
 
-// Key, counter and algorithm are inputs 1, 2 and 3.
+// Checks key, counter and algorithm: inputs 1, 2 and 3.
 inline void expect_stream(const ShapeContext& c) {
   c.expect_equal(c.vector(1), 1, "length of key");
   if (const int64_t n = c.vector(2); n >= 0 && n < 2) invalid("length of counter: expected at least 2, got {}", n);

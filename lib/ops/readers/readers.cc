@@ -1,4 +1,4 @@
-// Readers: records of files whose names come out of a queue.
+// Readers: read records of files whose names come from a queue.
 
 #include "panto/ops/readers.h"
 #include "panto/lib/core/call/call.h"

@@ -48,7 +48,7 @@ Tensor given(const std::vector<int64_t>& lengths, int rank) {
   return cast(constant(tensor(lengths), kInt64), kInt32);
 }
 
-// The last dimensions of x cut, or with zeros behind, to `sizes`.
+// Truncates the last dimensions of x, or pads them with zeros at the end, to `sizes`.
 Tensor fitted(const Tensor& x, const Tensor& sizes, int rank) {
   const Tensor missing = maximum(sizes - last_sizes(x, rank), 0);
   const Tensor none = fill(reshape(panto::rank(x) - rank, {1}), 0);
@@ -71,7 +71,7 @@ Tensor forward(const Tensor& x, const std::vector<int64_t>& lengths, int rank, T
   return op(lengths.empty() ? real : fitted(real, sizes, rank), sizes, {.Tcomplex = complex_of(real.dtype())});
 }
 
-// Of the last dimension about half is there.
+// Inverse real transform: y has only the first half of the last dimension.
 template <class Attrs>
 Tensor backward(const Tensor& y, const std::vector<int64_t>& lengths, int rank, Tensor (*op)(Arg, Arg, const Attrs&)) {
   const Tensor z = as_complex(y);
@@ -84,11 +84,11 @@ Tensor backward(const Tensor& y, const std::vector<int64_t>& lengths, int rank, 
             {.Treal = z.dtype() == kComplex128 ? kFloat64 : kFloat32});
 }
 
-// The dimensions of fftn and the like, and what their lengths are.
+// The axes of fftn and related functions, with their lengths.
 struct Several {
   Tensor lengths, axes;
 };
-// `halved`: the last line has about half of its elements.
+// `halved`: the last axis of x has only the first half of its elements.
 Several several(const Tensor& x, const std::vector<int64_t>& lengths, std::vector<int64_t> axes, bool halved) {
   if (axes.empty()) {
     const PartialShape& shape = x.partial_shape();
@@ -107,7 +107,7 @@ Several several(const Tensor& x, const std::vector<int64_t>& lengths, std::vecto
   return {concat({slice(sizes, {0}, {before}), 2 * (slice(sizes, {before}, {1}) - 1)}, 0), positions};
 }
 
-// `sign` times half the length of each axis.
+// Rotates each axis by `sign` times half its length.
 Tensor shifted(const Tensor& x, std::vector<int64_t> axes, int sign) {
   const PartialShape& shape = x.partial_shape();
   if (axes.empty()) {
@@ -125,7 +125,7 @@ void expect_samples(int64_t n) {
   if (n > INT32_MAX) invalid("n: expected at most {}, got {}", INT32_MAX, n);
 }
 
-// f of the tensor that was given, reported from where the caller wrote it.
+// Calls f(x); errors name the caller's line.
 template <class F>
 Tensor of(Arg x, const F& f) {
   return from_caller(x.where(), [&] { return f(identity(std::move(x))); });

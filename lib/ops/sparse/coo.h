@@ -1,5 +1,5 @@
-// What ops of sparse tensors share: entries are rows of an int64 matrix of indices [entries, rank], a vector of as many
-// values, and a vector that spells the shape. Internal.
+// Shared code of sparse ops. A sparse tensor is an int64 matrix of indices [entries, rank], a vector of values
+// [entries], and a vector with the shape. Internal.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct Entries {
   int64_t count, rank;  // -1: unknown
 };
 
-// Inputs `indices` and `shape` must be those of entries; and `values`, unless it is -1.
+// Checks inputs `indices`, `values` (unless it is -1) and `shape` of a sparse tensor.
 Entries entries(const ShapeContext& c, int indices, int values, int shape);
 
-// Where entries find their elements in a dense tensor that broadcasts to their shape, of dimensions `dims`, an int64
-// vector: they are the last, and those of 1 have one element for all.
+// The positions of entries in a dense tensor that broadcasts to their shape. `dims`: its dimensions, an int64 vector;
+// they align with the last dimensions of the entries, and dimensions of 1 are broadcast.
 Tensor broadcast_positions(const Tensor& indices, const Tensor& dims);
 
-// The values that entries at `from` have at the indices `to`, 0 where they have none. Both are in order.
+// The values of entries with indices `from`, looked up at the indices `to`; 0 if there is no entry. Both are sorted.
 Tensor moved(const Tensor& values, const Tensor& from, const Tensor& to);
 
-// Throws InvalidArgument where one of the dimensions that are known is negative.
+// Throws InvalidArgument if a known dimension is negative.
 void expect_none_negative(const KnownIntegers& dims, const char* what);
 
-// What `to`, of which one dimension may be -1, comes to where a tensor of shape `from` gets it. Throws InvalidArgument
+// Resolves the shape `to`, in which one dimension may be -1, for a tensor of shape `from`. Throws InvalidArgument
 // unless it has as many elements.
 PANTO_EXPORT std::vector<int64_t> reshaped(std::span<const int64_t> from, std::span<const int64_t> to);
 

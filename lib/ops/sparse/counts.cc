@@ -1,4 +1,4 @@
-// How often numbers occur in the rows of sparse and ragged matrices.
+// Count ops: how often numbers occur in the rows of sparse and ragged matrices.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
@@ -7,7 +7,7 @@
 namespace panto {
 namespace {
 
-// The number of bins; the weights must be as many as the `count` values, or none.
+// The number of bins, in input `size_input`. Checks that there are `count` weights, one per value, or none.
 int64_t bins(ShapeContext& c, int size_input, int64_t count) {
   c.expect_scalar(size_input);
   const std::optional<int64_t> size = known_scalar(c, size_input);
@@ -37,13 +37,13 @@ void ragged_shape(ShapeContext& c) {
   c.output({splits < 0 ? kUnknownDim : splits - 1, size});
 }
 
-// indices, values and shape of a sparse tensor of counts, of so many dimensions.
+// Outputs: indices, values and shape of a sparse tensor of counts, of `rank` dimensions.
 void counted_shape(ShapeContext& c, int64_t rank) {
   c.output(0, PartialShape{kUnknownDim, rank});
   c.output(1, PartialShape{kUnknownDim});
   c.output(2, PartialShape{rank});
 }
-// Weights are none, or as many as values.
+// Throws unless there are no weights, or as many as values.
 void expect_weights(const ShapeContext& c, int values, int weights) {
   const PartialShape &have = c.shape(weights), &want = c.shape(values);
   if (!have.fully_known() || have.numel() == 0 || have.compatible_with(want)) return;

@@ -1,4 +1,4 @@
-// Crosses of features: for each row of a batch, all combinations of one value of each column.
+// Feature crosses: for each row of a batch, all combinations of one value from each column.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/array/values.h"
@@ -13,7 +13,7 @@ void expect_feature(const ShapeContext& c, int i, const char* what, bool strings
   invalid("{}: expected {}, got {}", what, strings_only ? "string" : "int64 or string", dtype_name(type));
 }
 
-// Of inputs 0 to 3: columns of sparse matrices, and dense ones.
+// Checks inputs 0 to 3: columns as sparse matrices (indices, values, shapes) and as dense tensors.
 void cross_shape(ShapeContext& c, bool strings_only) {
   const auto n = static_cast<int>(c.integer("N"));
   const auto [values, values_end] = c.list(1);

@@ -1,5 +1,4 @@
-// Sparse and dense tensors together: entries that are written into a dense tensor, multiplied with one, or added up to
-// one.
+// Ops on sparse and dense tensors: conversion, products, reductions, elementwise arithmetic.
 #include <optional>
 #include <vector>
 
@@ -37,13 +36,13 @@ void to_dense_shape(ShapeContext& c) {
   c.output(c.shape_from(1));
 }
 
-// The indices of SparseToDense as rows of a matrix.
+// The indices of SparseToDense as a matrix, one row per entry.
 Tensor index_rows(const Tensor& indices, const Tensor& output_shape) {
   if (indices.partial_shape().rank() == 2) return indices;
   return reshape(indices, concat({fill({1}, -1), shape(output_shape)}, 0));
 }
 
-// What each entry has of `dense`: of several at one place only the last is seen there.
+// The element of `dense` at each entry; 0 for entries that a later one at the same position has overwritten.
 Tensor of_entries(const Tensor& dense, const Tensor& indices, const Tensor& output_shape, bool distinct) {
   const Tensor rows = index_rows(indices, output_shape);
   Tensor taken = gather_nd(dense, rows);
@@ -62,7 +61,7 @@ void to_dense_gradient(GradContext& g) {
     if (rank == 1) g.set(2, each);
     if (rank == 0) g.set(2, reduce_sum(each));
     if (rank < 0) {
-      // One number for all, or one for each.
+      // The values are a single number for all entries, or one per entry.
       const Tensor values = size(zeros_like(g.in(2)));
       const Tensor owners = minimum(range(0, size(each), 1), values - 1);
       g.set(2, reshape(unsorted_segment_sum(each, owners, values), g.shape(2)));
@@ -94,7 +93,7 @@ void product_shape(ShapeContext& c) {
 void product_gradient(GradContext& g) {
   const bool adjoint_a = g.flag("adjoint_a"), adjoint_b = g.flag("adjoint_b");
   if (g.needs(1)) {
-    // The elements of dy b' (or of b dy', if `a` is its own adjoint) at the entries.
+    // The elements of dy b' (or b dy', with adjoint_a) at the entries.
     const Tensor rows = g.in(0)(Slice(), 0), columns = g.in(0)(Slice(), 1);
     const Tensor b = adjoint_b ? linalg::adjoint(g.in(3)) : g.in(3);
     const Tensor left = gather(g.dy(), adjoint_a ? columns : rows, 0);
@@ -119,7 +118,7 @@ void reduction_shape(ShapeContext& c) {
   for (int64_t i = 0; i < dims.count(); ++i) {
     if (dims.known(i) && dims[i] < 0) invalid("input_shape: expected dimensions of at least 0, got {}", dims[i]);
   }
-  c.shape_from(2);  // entries are of a shape whose elements can be counted
+  c.shape_from(2);  // checks that the shape's number of elements does not overflow
   AxisFlags reduced;
   bool complete = axes.counted() && axes.complete();
   for (int64_t i = 0; complete && i < axes.count(); ++i) {
@@ -147,7 +146,7 @@ void reduction_gradient(GradContext& g) {
   g.set(1, gather_nd(reshape(g.dy(), shape), indices * kept));
 }
 
-// ---- Elementwise with what a dense tensor has at the entries --------------------------------------------------------
+// ---- Elementwise ops with a dense tensor ---------------------------------------------------------------------------
 
 void elementwise_shape(ShapeContext& c) {
   const sparse::Entries e = sparse::entries(c, 0, 1, 2);
@@ -169,7 +168,7 @@ void elementwise_shape(ShapeContext& c) {
   c.output({e.count});
 }
 
-// The sum of what entries give at their places in the dense input.
+// Sums the entries' gradients at their positions in the dense input.
 Tensor in_dense(GradContext& g, const Tensor& each) {
   const Tensor dims = cast(g.shape(3), kInt64);
   return scatter_nd(sparse::broadcast_positions(g.in(0), dims), each, dims);

@@ -1,4 +1,4 @@
-// The entries of sparse tensors: put in order, added to those of another, added where rows have none, and softmax.
+// Ops on entries of sparse tensors: reorder, add, fill empty rows, softmax.
 #include <optional>
 
 #include "panto/lib/base/text/format.h"
@@ -26,7 +26,7 @@ void reorder_shape(ShapeContext& c) {
   c.output(1, PartialShape{e.count});
 }
 
-// The numbers of the entries in their order.
+// The entry numbers, in sorted order of the entries.
 Tensor order_of(const Tensor& indices, const Tensor& dims) {
   const Tensor count = gather(shape(indices, {.out_type = kInt64}), 0, 0);
   return sparse_reorder(indices, range(int64_t{0}, count, int64_t{1}), dims).output_values;
@@ -94,7 +94,8 @@ void fill_grad_shape(ShapeContext& c) {
   c.output(1, PartialShape::of_rank(0));
 }
 
-// A vector of `count` with `values` at the places in `map`, and `filled` in the others. Either may be undefined: zeros.
+// A vector of `count` elements with `values` at the positions in `map`, and `filled` elsewhere. An undefined one counts
+// as zeros.
 Tensor in_filled(const Tensor& map, const Tensor& values, const Tensor& filled, const Tensor& count) {
   const Tensor at = expand_dims(map, -1), dims = reshape(cast(count, kInt64), {1});
   Tensor result;
@@ -129,11 +130,11 @@ void fill_grad_gradient(GradContext& g) {
 void softmax_shape(ShapeContext& c) {
   const sparse::Entries e = sparse::entries(c, 0, 1, 2);
   if (e.rank >= 0 && e.rank < 2) invalid("sp_shape: expected at least 2 dimensions, got {}", e.rank);
-  c.shape_from(2);  // its elements can be counted
+  c.shape_from(2);  // checks that the number of elements does not overflow
   c.output({e.count});
 }
 
-// y (t - sum of y t over the row): the derivative of softmax, which is its own transpose, of entries in their order.
+// The derivative of softmax for sorted entries: y (t - sum of y t over the row). It is its own transpose.
 Tensor softmax_derivative(const Tensor& indices, const Tensor& dims, const Tensor& y, const Tensor& t) {
   const Tensor sums = sparse_reduce_sum(indices, y * t, dims, {-1}, {.keep_dims = true});
   return y * sparse_dense_cwise_add(indices, t, dims, -sums);

@@ -1,4 +1,4 @@
-// Entries of a sparse tensor joined along dimensions, as a sparse tensor.
+// Reductions of sparse tensors with sparse results.
 #include <vector>
 
 #include "panto/lib/base/text/format.h"
@@ -28,7 +28,7 @@ void groups_shape(ShapeContext& c) {
   for (int64_t i = 0; dims.counted() && i < dims.count(); ++i) {
     if (dims.known(i) && dims[i] < 0) invalid("input_shape: expected dimensions of at least 0, got {}", dims[i]);
   }
-  if (dims.counted()) c.shape_from(2);  // entries are of a shape whose elements can be counted
+  if (dims.counted()) c.shape_from(2);  // checks that the shape's number of elements does not overflow
   if (!dims.counted() || !axes.counted() || !axes.complete()) {
     const int64_t left = keep && dims.counted() ? dims.count() : kUnknownDim;
     c.output(0, PartialShape{kUnknownDim, left});
@@ -52,7 +52,7 @@ void groups_shape(ShapeContext& c) {
   c.output_values(2, std::move(left));
 }
 
-// Every entry has the gradient of the one that it became part of, which is found by its place among all elements.
+// Every entry gets the gradient of the result entry that it contributed to, found by its flat position.
 void sum_gradient(GradContext& g) {
   if (!g.has_dy(1)) return;
   const Tensor &indices = g.in(0), &dims = g.in(2);

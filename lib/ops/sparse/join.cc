@@ -1,4 +1,4 @@
-// Sparse tensors put together along a dimension, and cut into parts along one.
+// Concatenates and splits sparse tensors along a dimension.
 #include <vector>
 
 #include "panto/lib/base/checked.h"
@@ -55,7 +55,7 @@ void concat_shape(ShapeContext& c) {
   c.output_values(2, dims);
 }
 
-// The numbers of the entries of each input, counted on in one count.
+// The entry numbers of each input, numbered consecutively over all inputs.
 std::vector<Tensor> numbered(const std::vector<Tensor>& indices) {
   std::vector<Tensor> numbers;
   Tensor first;
@@ -68,7 +68,7 @@ std::vector<Tensor> numbered(const std::vector<Tensor>& indices) {
   return numbers;
 }
 
-// Entry k of the result is the one with the number order[k].
+// Entry k of the result is the input entry numbered order[k].
 void concat_gradient(GradContext& g) {
   if (!g.has_dy(1)) return;
   const auto n = static_cast<int>(g.integer("N"));

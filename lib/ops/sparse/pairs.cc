@@ -1,5 +1,5 @@
-// Two tensors: a dense one with the entries of a sparse one added, the larger and smaller entries of two sparse ones,
-// and products of matrices with many zeros.
+// Ops on two tensors: dense plus sparse, elementwise maximum and minimum of two sparse tensors, and products of
+// matrices with many zeros.
 #include <vector>
 
 #include "panto/lib/base/text/format.h"
@@ -48,8 +48,7 @@ void extremes_shape(ShapeContext& c) {
   c.output(1, PartialShape{kUnknownDim});
 }
 
-// Where the entries of the result are those of `a`, which has them where both are equal. Entries that are missing are
-// 0.
+// Where the entries of the result come from `a`, also if both are equal. Missing entries count as 0.
 template <bool kLargest>
 Tensor chosen(const Tensor& a, const Tensor& a_indices, const Tensor& b, const Tensor& b_indices,
               const Tensor& indices) {

@@ -1,5 +1,5 @@
-// Ragged tensors, whose rows differ in length: their values, and for each ragged dimension a vector of splits. Row r
-// has what is from splits[r] to before splits[r + 1] of the next dimension's rows, or of the values.
+// Ragged tensors, whose rows differ in length. They consist of values and, for each ragged dimension, a vector of
+// splits: row r holds items splits[r] to splits[r + 1] - 1 of the next dimension's rows, or of the values.
 #include <string>
 #include <vector>
 
@@ -36,7 +36,7 @@ void range_shape(ShapeContext& c) {
 
 // ---- RaggedGather ---------------------------------------------------------------------------------------------------
 
-// The lengths of the `count` splits at `first`, of which none is empty.
+// Throws if one of the `count` splits, from input `first` on, is not a vector or is empty.
 void expect_splits(const ShapeContext& c, int first, int count, const char* what) {
   for (int i = first; i < first + count; ++i) {
     if (c.vector(i) == 0) invalid("{}: expected at least one split, got none", what);
@@ -54,7 +54,7 @@ void gather_shape(ShapeContext& c) {
   }
   int64_t rows = 1;
   for (int k = 0; k < out; ++k) {
-    // Those of the indices' dimensions, and of the rows that they choose.
+    // Splits of the indices' dimensions, then of the chosen rows.
     if (k < rank && rows >= 0) {
       const int64_t dim = c.dim(splits + 1, k);
       rows = dim < 0 ? kUnknownDim : checked_mul(rows, dim, "rows");
@@ -66,7 +66,7 @@ void gather_shape(ShapeContext& c) {
   c.output(static_cast<int>(out), c.rank(splits) < 0 ? PartialShape::unknown() : PartialShape(dims));
 }
 
-// What comes out is rows of the values: the numbers of those that are taken.
+// The result consists of rows of the values; finds the numbers of these rows and sums the gradient into them.
 void gather_gradient(GradContext& g) {
   const auto splits = static_cast<int>(g.integer("PARAMS_RAGGED_RANK"));
   const int64_t out = g.integer("OUTPUT_RAGGED_RANK");

@@ -1,4 +1,4 @@
-// Ragged tensors written out as dense ones.
+// Conversion of ragged tensors to dense ones.
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@
 namespace panto {
 namespace {
 
-// The number of ragged dimensions. Throws InvalidArgument unless the partitions are of types that go together.
+// The number of ragged dimensions. Throws InvalidArgument for an invalid combination of partition types.
 int ragged_rank(const ShapeContext& c) {
   const std::span<const std::string> types = c.texts("row_partition_types");
   const int64_t count = c.integer("num_row_partition_tensors");
@@ -56,7 +56,7 @@ void to_tensor_shape(ShapeContext& c) {
               filled.to_string());
     }
   }
-  // What `shape` says, -1 for what it leaves open.
+  // The dimensions in `shape`, -1 for open ones.
   if (c.rank(0) > 1) invalid("shape: expected a vector, or -1, got shape {}", c.shape(0).to_string());
   if (!values.known_rank() || c.rank(0) < 0) return c.output(PartialShape::unknown());
   const int rank = ragged + values.rank();
@@ -79,7 +79,8 @@ void to_tensor_shape(ShapeContext& c) {
   c.output(PartialShape(dims));
 }
 
-// Where values went, of which each has its number, from 1 on, where 0 stands for the default.
+// Converts the numbers 1, 2, ... of the values in the same way, which tells where each value went; 0 is the default
+// value.
 void to_tensor_gradient(GradContext& g) {
   std::vector<Tensor> partitions;
   for (int i = 3; i < g.num_inputs(); ++i) partitions.push_back(g.in(i));

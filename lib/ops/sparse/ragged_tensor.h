@@ -3,7 +3,7 @@
 //   RaggedTensor r{tensor({5, 7, 9}), {tensor({0, 2, 3})}};   // [[5, 7], [9]]
 //   SparseTensor s = to_sparse(r);
 //
-// Ragged ops (panto/ops/sparse.h) take and give the tensors. Thread-safety: a value.
+// Ragged ops (panto/ops/sparse.h) take and return the separate tensors. Thread-safety: a value type.
 #pragma once
 
 #include <vector>
@@ -15,11 +15,11 @@
 namespace panto {
 
 struct RaggedTensor {
-  Tensor values;                   // of all rows, one behind the other
-  std::vector<Tensor> row_splits;  // of each ragged dimension, the outermost first: where rows begin, and the end
+  Tensor values;                   // of all rows, concatenated
+  std::vector<Tensor> row_splits;  // per ragged dimension, outermost first: starts of rows, then the end
 };
 
-// Its elements as entries, in a shape as large as the longest rows. Throws InvalidArgument without row_splits, and for
+// Converts to a sparse tensor whose shape holds the longest rows. Throws InvalidArgument without row_splits, and for
 // splits that decrease or do not fit.
 PANTO_EXPORT SparseTensor to_sparse(const RaggedTensor& ragged);
 

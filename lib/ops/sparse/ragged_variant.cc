@@ -1,5 +1,5 @@
-// Ragged tensors as variants: one, or a vector of its rows, so that what takes tensors apart, stacks them and asks for
-// no more than that (datasets, maps, lists) does so with rows of different lengths.
+// Ragged tensors as variants: a single one, or a vector of its rows, so that ops which only split and stack tensors
+// (datasets, maps, lists) can handle rows of different lengths.
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +30,8 @@ void to_variant_shape(ShapeContext& c) {
 
 void to_variant_gradient(GradContext& g) {
   const auto values = static_cast<int>(g.integer("RAGGED_RANK"));
-  // Of one dimension, rows are where the splits say; else they are the values' own, or there is one.
+  // With one ragged dimension, splits define the rows; otherwise rows are those of the values, or there is a single
+  // one.
   const Tensor splits = values == 0 ? tensor(int64_t{0}) : g.in(0);
   g.set(values, ragged_tensor_to_variant_gradient(g.dy(), splits, g.shape(values), g.in_type(values)));
 }
@@ -48,7 +49,7 @@ void from_variant_shape(ShapeContext& c) {
   c.output(out, PartialShape::unknown());
 }
 
-// The variants of the gradient's rows, where the rows came from: those of the last dimension of `encoded_ragged`.
+// The gradient as variants of rows, in the shape of `encoded_ragged`; its last dimension holds the rows.
 void from_variant_gradient(GradContext& g) {
   const int64_t out = g.integer("output_ragged_rank");
   if (!g.has_dy(static_cast<int>(out))) return;

@@ -1,4 +1,4 @@
-// Gradients of segments of rows that indices choose, of those rows only that are chosen.
+// Gradients of segment reductions over rows chosen by indices; returns the gradients of chosen rows only.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
@@ -9,8 +9,8 @@
 namespace panto {
 namespace {
 
-// The indices as they are, refused unless they are rows of a tensor of `count`: rows without elements are taken from
-// one.
+// Returns the indices; fails at run time unless they are below `count`, as a gather from a tensor with `count` empty
+// rows checks them.
 Tensor rows_below(const Tensor& indices, const Tensor& count) {
   const Tensor scalar = ensure_shape(count, PartialShape::of_rank(0));
   const Tensor dims = concat({reshape(cast(scalar, kInt64), {1}), fill({1}, int64_t{0})}, 0);
@@ -20,7 +20,7 @@ Tensor rows_below(const Tensor& indices, const Tensor& count) {
 
 using Gradient = Tensor (*)(const Tensor& grad, const Tensor& indices, const Tensor& ids, const Tensor& rows);
 
-// The rows of the gradient that are not left 0: those of different indices, in ascending order.
+// The rows of the gradient that may be nonzero: one per distinct index, in ascending order.
 template <Gradient kGradient>
 void rows_body(CompositeContext& c) {
   const Tensor indices = rows_below(ensure_shape(c.in(1), PartialShape{kUnknownDim}), c.in(3));

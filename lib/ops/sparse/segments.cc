@@ -1,5 +1,5 @@
-// Sums, means and sums over square roots of segments of rows that indices choose: embeddings that are looked up and
-// joined.
+// Segment reductions over rows chosen by indices: sum, mean, and sum divided by the square root of the count. They
+// combine looked-up embeddings.
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// What the sum of a segment is divided by: nothing, its number of rows, or the square root of that.
+// Divisor of a segment's sum: none, its number of rows, or the square root of that.
 enum class Norm { kSum, kMean, kRoot };
 
 DType computed_in(DType type) { return type == kFloat16 || type == kBFloat16 ? kFloat32 : type; }
@@ -23,10 +23,10 @@ Tensor as(const Tensor& t, DType type) { return t.dtype() == type ? t : cast(t, 
 Tensor vector(const Tensor& t) { return ensure_shape(t, PartialShape{kUnknownDim}); }
 Tensor ones_for(const Tensor& ids) { return cast(ones_like(ids), kFloat64); }
 
-// Of numbers of rows, in float64.
+// The divisors for these numbers of rows, in float64.
 template <Norm kNorm>
 Tensor divisors(const Tensor& counts) {
-  const Tensor some = maximum(counts, 1.0);  // nothing is added up where there are none
+  const Tensor some = maximum(counts, 1.0);  // an empty segment has the sum 0
   return kNorm == Norm::kRoot ? sqrt(some) : some;
 }
 
@@ -35,7 +35,7 @@ Tensor divided(const Tensor& sums, const Tensor& counts) {
   return sums / beside_rows(as(divisors<kNorm>(counts), sums.dtype()), sums);
 }
 
-// There are as many segments as the last id says.
+// The number of segments follows from the last id, so it is unknown here.
 void chosen_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 1);
   c.expect_equal(c.vector(1), c.vector(2), "dimension 0 of data and segment_ids");
@@ -55,8 +55,8 @@ void segment_body(CompositeContext& c) {
   c.set_out(0, as(divided<kNorm>(sums, segment_sum(ones_for(ids), ids)), type));
 }
 
-// The ids, refused unless they are in order and not negative: each is the largest of its segment. No more segments are
-// made for that than there are to be.
+// Returns the ids; fails at run time unless they are sorted and not negative. Each id becomes the largest of its
+// segment, and at most `count` segments are made for this.
 Tensor in_order(const Tensor& ids, const Tensor& count) {
   const Tensor numbers = minimum(cast(ids, kInt64), cast(count, kInt64));
   return gather(segment_max(numbers, numbers), numbers, 0);
@@ -73,8 +73,7 @@ void counted_body(CompositeContext& c) {
   c.set_out(0, as(divided<kNorm>(sums, unsorted_segment_sum(ones_for(ids), ids, count)), type));
 }
 
-// Row indices[i] of the result is the sum of the rows segment_ids[i] of the gradient, over what their segments were
-// divided by.
+// Row indices[i] of the result sums rows segment_ids[i] of the gradient, each divided by its segment's divisor.
 template <Norm kNorm>
 void gradient_body(CompositeContext& c) {
   const DType type = c.in(0).dtype();

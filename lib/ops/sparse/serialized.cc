@@ -1,4 +1,4 @@
-// Sparse tensors as strings: three of them, TensorProtos of the indices, the values and the shape.
+// Sparse tensors as three strings: TensorProtos of the indices, the values and the shape.
 #include <optional>
 
 #include "panto/lib/base/text/format.h"

@@ -1,4 +1,4 @@
-// Sets: the different values of each row of a tensor, along its last dimension.
+// Sets: the distinct values of each row of a tensor, along its last dimension.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@
 namespace panto {
 namespace {
 
-// A tensor of sets as far as its shape is known: that of all dimensions but the last tells which sets there are.
+// What is known of a tensor of sets: there is one set per index of all dimensions except the last.
 struct Sets {
   int64_t rank = kUnknownDim;
-  PartialValues dims;  // empty where the rank is not known
+  PartialValues dims;  // empty if the rank is not known
 };
 
 void expect_rows(int64_t rank, const char* what) {
@@ -39,7 +39,7 @@ Sets sparse_sets(ShapeContext& c, int first, const char* what) {
   const KnownIntegers dims(c, first + 2, sets.rank);
   sparse::expect_none_negative(dims, what);
   for (int64_t k = 0; dims.counted() && k + 1 < dims.count(); ++k) sets.dims.push_back(dims.get(k));
-  if (dims.counted()) c.shape_from(first + 2);  // its elements can be counted
+  if (dims.counted()) c.shape_from(first + 2);  // checks that the number of elements does not overflow
   return sets;
 }
 
@@ -71,7 +71,7 @@ void operation_shape(ShapeContext& c, const Sets& a, const Sets& b) {
   c.output_values(2, std::move(dims));
 }
 
-// The first is looked at first.
+// Check set1 first, for its error messages.
 void dense_shape(ShapeContext& c) {
   const Sets a = dense_sets(c, 0, "set1");
   operation_shape(c, a, dense_sets(c, 1, "set2"));

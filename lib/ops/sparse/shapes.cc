@@ -1,4 +1,4 @@
-// Sparse tensors in other shapes: their entries elsewhere, or only those of a part.
+// Reshapes and slices of sparse tensors.
 #include <algorithm>
 #include <vector>
 
@@ -56,7 +56,7 @@ void slice_grad_shape(ShapeContext& c) {
   c.output({c.dim(1, 0)});
 }
 
-// Of SparseSliceGrad: what the elements of `dy` are whose entries are in the slice.
+// For SparseSliceGrad: the elements of `dy` whose entries are in the slice.
 void slice_grad_gradient(GradContext& g) {
   const Tensor ones = cast(ones_like(gather(transpose(g.in(3)), 0, 0)), g.dy().dtype());
   const Tensor taken = sparse_slice_grad(ones, g.in(1), g.in(2), g.in(3));

@@ -1,5 +1,5 @@
-// Sparse tensors that wait under numbers until they are taken out together. They are found by name: the op that puts in
-// and the one that takes out have the same `container` and `shared_name`, and no handle.
+// Maps that store sparse tensors under numbers until they are taken out together. They have no handles; the ops that
+// put in and take out find the same map by `container` and `shared_name`.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/array/values.h"

@@ -1,4 +1,4 @@
-// What ops on parts of variables know of these. Internal.
+// Dtype and shape of variables, for ops on parts of variables. Internal.
 #pragma once
 
 #include "panto/lib/core/call/call.h"
@@ -6,10 +6,10 @@
 
 namespace panto {
 
-// Dtype and shape of the variable that input 0 refers to, as far as they are known. Throws where it has another dtype
-// than attribute `dtype_attr`, or no dimensions.
+// What is known of the variable that input 0 refers to. Throws if its dtype is not attribute `dtype_attr`, or if it is
+// a scalar.
 HandleInfo indexed_variable(const ShapeContext& c, AttrName dtype_attr = "dtype");
-// The same, but an eager variable's shape is that of its value, which may be declared with less.
+// The same, but for an eager variable the shape is that of its value, as the declared shape may be less precise.
 HandleInfo indexed_value(const ShapeContext& c, AttrName dtype_attr = "dtype");
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Optimizers' steps with gradients of whole variables.
+// Optimizer steps with dense gradients.
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/state/variable_info.h"
 

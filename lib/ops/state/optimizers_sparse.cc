@@ -1,6 +1,6 @@
-// Optimizers' steps with gradients of some rows of variables, slices along the first dimension: those whose numbers are
-// in `indices`. The others stay as they are, in every variable. A row whose number occurs several times takes as many
-// steps, one after the other. Nothing changes if a number is out of range.
+// Optimizer steps with sparse gradients: of the rows (slices along the first dimension) whose numbers are in `indices`.
+// Other rows of all variables stay unchanged. A row whose number occurs several times takes as many steps, one after
+// the other. Nothing changes if a number is out of range.
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/state/variable_info.h"
 

@@ -1,4 +1,4 @@
-// Tensors that a session keeps from run to run, by handles; and variables that count.
+// Tensors that a session keeps between runs, under handles; and counter variables.
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/tensor/resource.h"
@@ -8,7 +8,7 @@
 namespace panto {
 namespace {
 
-// A handle is one tensor's.
+// A handle refers to a single tensor, so it cannot be batched.
 void one_handle(BatchContext&) {
   fail(Code::kUnimplemented, "handle: expected the same for all examples of vmap, got a batch");
 }

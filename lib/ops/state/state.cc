@@ -1,4 +1,4 @@
-// Variables and what changes them; printing and assertions.
+// Variables and assignments; printing and assertions.
 
 #include "panto/ops/state.h"
 #include "panto/lib/base/text/format.h"
@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// Eager calls leave all of this to the kernel, which looks at the variable anyway.
+// Eager calls leave these checks to the kernel, which reads the variable anyway.
 void read_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
@@ -28,7 +28,7 @@ void assign_shape(ShapeContext& c) {
   expect_variable_shape(info->shape, c.shape(1), "value");
 }
 
-// All examples must hold; what is shown is the batch's.
+// The condition must hold for all examples; the message shows the batch's data.
 void assert_batch(BatchContext& c) {
   std::vector<Tensor> inputs = {c.batched(0) ? reduce_all(c.in(0)) : c.in(0)};
   for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));

@@ -1,4 +1,4 @@
-// Rows of variables, read and changed without the others: embedding tables.
+// Ops that read and change rows of variables, such as embedding tables.
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/lookup.h"

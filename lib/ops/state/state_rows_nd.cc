@@ -1,4 +1,4 @@
-// Elements and slices of variables at positions in several dimensions, read and changed without the others.
+// Ops that read and change elements and slices of variables at positions in several dimensions.
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/positions.h"
 #include "panto/lib/ops/batching.h"

@@ -1,4 +1,5 @@
-// Values that go from one part of a step to another by a rendezvous: what TensorFlow puts where it cuts a graph.
+// Send and Recv: pass values between parts of a step through a rendezvous. TensorFlow inserts them where it partitions
+// a graph.
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/op.h"
@@ -7,7 +8,7 @@
 namespace panto {
 namespace {
 
-// A Recv elsewhere waits for one value, and does not know of a batch.
+// The Recv waits for one value and does not know of the batch.
 void one_value(BatchContext&) {
   fail(Code::kUnimplemented, "tensor: expected the same for all examples of vmap, got a batch");
 }

@@ -1,4 +1,4 @@
-// What shape functions know of the variables that handles refer to. Internal.
+// What shape functions know of variables through their handles. Internal.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,13 @@
 
 namespace panto {
 
-// Of the one that input i refers to, null if nothing is known.
+// What is known of the variable that input i refers to; null if nothing.
 std::shared_ptr<const HandleInfo> variable_info(const ShapeContext& c, int i);
 
-// An optimizer's step: `slots` variables, then scalars and, among them, the gradient.
+// The shape function of an optimizer step: inputs are `slots` variables, then scalars and the gradient, input
+// `gradient`.
 void apply_shape(ShapeContext& c, int slots, int gradient);
-// The same of rows, whose numbers are the input behind the gradient.
+// The same for a sparse step: the row indices are the input after the gradient.
 void sparse_apply_shape(ShapeContext& c, int slots, int gradient);
 
 }  // namespace panto

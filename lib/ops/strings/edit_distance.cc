@@ -1,4 +1,4 @@
-// How far sequences are from each other.
+// Edit distance of sequences.
 #include <algorithm>
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// The indices, values and shape of a sparse tensor, inputs `first` and the two behind it. Returns its rank, -1 unknown.
+// Checks a sparse tensor: indices, values and shape are inputs `first` to `first` + 2. Returns its rank; -1 if unknown.
 int64_t sparse_rank(ShapeContext& c, int first) {
   c.expect_rank(first, 2);
   const int64_t rank = c.merge(c.rank(first) < 0 ? kUnknownDim : c.dim(first, 1), c.vector(first + 2),

@@ -1,4 +1,4 @@
-// What shape functions and kernels of ops on strings share.
+// Shared code of shape functions and kernels of string ops.
 #pragma once
 
 #include <string_view>
@@ -6,12 +6,12 @@
 
 namespace panto {
 
-// No text is padded to more characters than this, and no number has more digits behind its point: an attribute must not
-// ask for memory without end.
+// The maximal width of padded text, and maximal number of digits after the decimal point: an attribute must not ask for
+// unlimited memory.
 inline constexpr int kWidestText = 65536;
 
-// What of StringFormat's template stands between the placeholders: one piece more than there are of them. Without a
-// placeholder every byte is a piece.
+// Splits StringFormat's template at the placeholders: one piece more than there are placeholders. An empty placeholder
+// makes every byte a piece.
 std::vector<std::string_view> template_pieces(std::string_view text, std::string_view placeholder);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Numbers for strings, and for rows of anything, that equal ones share.
+// Hashes of strings, and of rows of any type.
 #include <string>
 
 #include "panto/lib/base/text/format.h"

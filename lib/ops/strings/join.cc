@@ -1,4 +1,4 @@
-// Strings put together.
+// Concatenation of strings.
 #include <string>
 
 #include "panto/lib/base/text/format.h"

@@ -1,4 +1,4 @@
-// Tokens in a row.
+// N-grams: sequences of consecutive tokens.
 #include <limits>
 
 #include "panto/lib/base/text/format.h"

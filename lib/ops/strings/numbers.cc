@@ -1,4 +1,4 @@
-// Numbers as text, and text as numbers.
+// Conversion of numbers to text and back.
 #include <string>
 
 #include "panto/lib/base/text/format.h"

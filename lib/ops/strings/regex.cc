@@ -1,4 +1,4 @@
-// Regular expressions: RE2's syntax, which takes time in proportion to the text.
+// Regular expressions in RE2's syntax, which match in time linear in the text.
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/ops/strings.h"

@@ -1,4 +1,4 @@
-// Ops on the characters of strings: how many there are, which ones, in which case.
+// Ops on characters of strings: length, substrings, case.
 #include <algorithm>
 #include <string>
 
@@ -24,7 +24,7 @@ void substr_shape(ShapeContext& c) {
   c.output(c.broadcast(0, pos.known_rank() ? 1 : 2));
 }
 
-// Examples of `input` and of the positions may differ in rank; those of `pos` and `len` have one shape.
+// `input` and the positions may differ in rank; `pos` and `len` have the same shape.
 void substr_batch(BatchContext& c) {
   if (c.batched(1) != c.batched(2)) return c.loop();
   const int rank = std::max(c.rank(0), c.rank(1));

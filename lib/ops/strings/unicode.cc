@@ -1,4 +1,4 @@
-// Ops between encodings of text and numbers of characters.
+// Conversion between text encodings and code points.
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"

@@ -1,4 +1,4 @@
-// Summaries: values of a step as the bytes of a Summary, for TensorBoard.
+// Summary ops: values as the bytes of a Summary, for TensorBoard.
 #include <string>
 
 #include "panto/lib/base/text/format.h"

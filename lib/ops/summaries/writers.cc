@@ -1,4 +1,4 @@
-// Writers of summaries: event files that steps of a graph write to.
+// Summary writers: event files to which a graph's steps write.
 #include "panto/lib/core/call/call.h"
 #include "panto/ops/summaries.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kNothing = "it has no outputs";
 
-// All inputs but `values` are scalars.
+// All inputs except `values` must be scalars.
 void scalars_but(ShapeContext& c, int values) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (i != values) c.expect_scalar(i);

@@ -1,4 +1,4 @@
-// Tables of values by keys: vocabularies.
+// Lookup tables, such as vocabularies.
 
 #include <vector>
 
@@ -23,8 +23,8 @@ void table_shape(ShapeContext& c, bool of_tensors = false, const PartialShape& k
 void table_of_tensors_shape(ShapeContext& c) { table_shape(c, true); }
 void dense_table_shape(ShapeContext& c) { table_shape(c, true, c.shape(0)); }
 
-// What is known of the table that input 0 refers to; key_dtype kInvalid: nothing is. The kernels of eager calls see to
-// all this themselves.
+// What is known of the table that input 0 refers to; key_dtype kInvalid if nothing. Eager calls leave these checks to
+// the kernels.
 LookupTable::Form form_of(const ShapeContext& c) {
   c.expect_scalar(0);
   const TensorImpl& handle = *c.in(0).impl();
@@ -43,7 +43,7 @@ PartialShape followed_by(const PartialShape& first, const Shape& rest) {
   return PartialShape(dims);
 }
 
-// Of the values of keys of shape `keys`.
+// The shape of the values for keys of shape `keys`.
 PartialShape shape_of_values(const PartialShape& keys, const LookupTable::Form& form) {
   if (!keys.known_rank()) return {};
   const auto of_key = static_cast<size_t>(form.key_shape.rank());
@@ -54,7 +54,7 @@ PartialShape shape_of_values(const PartialShape& keys, const LookupTable::Form& 
   return followed_by(PartialShape(keys.dims().first(rank - of_key)), form.value_shape);
 }
 
-// Inputs 1 and 2 are keys and their values.
+// Checks inputs 1 and 2: keys and their values.
 void entries_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const LookupTable::Form form = form_of(c);
@@ -66,9 +66,9 @@ void entries_shape(ShapeContext& c) {
   }
 }
 
-// Keys may have any shape, a batch's too.
+// Keys may have any shape, so a batch is looked up at once.
 void find_batch(BatchContext& c) {
-  if (c.batched(0) || c.batched(2) || c.rank(2) != 0) return c.loop();  // there may be a default for each key
+  if (c.batched(0) || c.batched(2) || c.rank(2) != 0) return c.loop();  // there may be one default per key
   c.set_out(0, lookup_table_find(c.in(0), c.in(1), c.in(2)));
 }
 

@@ -1,8 +1,8 @@
-// Kernels of conditionals and loops: each runs plans of the functions that it calls, which are made when they are first
-// needed. A branch that is never taken is never compiled.
+// Kernels of conditionals and loops. Each runs plans of the functions that it calls; a plan is made when it is first
+// needed, so a branch that is never taken is never compiled.
 //
-// A loop is a plan of its body and, behind it, of its condition: one run for a round. What the body hands on as it is
-// takes no part in it.
+// A round of a loop is one run of a plan of its body followed by its condition. Values that the body passes on
+// unchanged are not outputs of that plan.
 #include <array>
 #include <atomic>
 #include <map>
@@ -32,17 +32,18 @@ namespace {
 
 using Inputs = std::span<const Tensor* const>;
 
-// Where nodes of what a node calls run that ask for no device: where the node is. On the first CPU: where what they
-// get is.
+// The device for nodes of called functions that ask for none: the calling node's device. Null for the first CPU: the
+// device of their inputs.
 Device* usual_device(const KernelContext& c) { return &c.device() == &cpu_device() ? nullptr : &c.device(); }
 
-// What is called may leave its results on other devices.
+// Called functions may leave their results on other devices.
 Tensor on_device_of(const KernelContext& c, Tensor t) {
   if (!is_plain(t.dtype()) || &t.device() == &c.device()) return t;
   return copy_to_device(t, c.device());
 }
 
-// Of nodes of what a node calls: they are made at the first run, so that nobody could give them a place before.
+// Throws if nodes of a called function have state: such nodes are created at the first run, so their positions could
+// not be restored.
 void expect_at_beginning(NodeStates& states) {
   if (states.positions().empty()) return;
   fail(Code::kFailedPrecondition,
@@ -50,7 +51,7 @@ void expect_at_beginning(NodeStates& states) {
        "them outside, or by a seed: stateless_random_uniform)");
 }
 
-// Calls of one function by one node.
+// The plans of one function that one node calls.
 class PlannedFunction {
  public:
   PlannedFunction(std::shared_ptr<const GraphFunction> function, Device* device,
@@ -89,7 +90,7 @@ class PlannedFunction {
 
 const std::string PlannedFunction::kAllPasses;
 
-// What a node keeps, and how a plan of it wants functions planned.
+// A node's shared state, with the `Planning` of one plan of the node.
 template <class Kept>
 struct InPlan final : FunctionPlanner {
   explicit InPlan(std::shared_ptr<Kept> of, std::shared_ptr<const Planning> how = nullptr)
@@ -107,14 +108,14 @@ struct InPlan final : FunctionPlanner {
   const std::shared_ptr<const Planning> planning;
 };
 
-// What a node of a conditional keeps: the functions that it called.
+// The state of a conditional: the functions that it has called.
 class CondState {
  public:
   void expect_at_beginning() {
     const std::lock_guard lock(mutex_);
     for (const auto& [function, planned] : functions_) planned->expect_at_beginning();
   }
-  // `types`: of what the node gives.
+  // `types`: of the node's outputs.
   PlannedFunction& planned(const FunctionRef& reference, const std::shared_ptr<const Planning>& planning,
                            Device* device, std::span<const DType> types) {
     for (const std::atomic<PlannedFunction*>& known : first_) {
@@ -141,7 +142,7 @@ class CondState {
     return *made;
   }
 
-  std::array<std::atomic<PlannedFunction*>, 2> first_ = {};  // are found without the lock
+  std::array<std::atomic<PlannedFunction*>, 2> first_ = {};  // read without the lock
   std::mutex mutex_;
   std::multimap<const FunctionBody*, std::unique_ptr<PlannedFunction>> functions_;
 };
@@ -157,7 +158,7 @@ void run_branch(KernelContext& c, const FunctionRef& branch) {
   const std::span<Tensor> made(outputs.data(), outputs.size());
   if (const auto* in_plan = c.state<InPlan<CondState>>()) {
     in_plan->kept->planned(branch, in_plan->planning, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
-  } else {  // a call that was not prepared, and will not come again
+  } else {  // an eager call, which keeps no state
     CondState once;
     once.planned(branch, nullptr, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
   }
@@ -177,8 +178,8 @@ void run_case(KernelContext& c) {
 
 // ---- Loops -------------------------------------------------------------------------------------------------------
 
-// One round: the body, and the condition of what it gives. Outputs are those values that the body makes, then whether
-// to go on.
+// One round: the body, then the condition on the body's outputs. Its outputs are the values that the body computes,
+// then whether to go on.
 class Round {
  public:
   Round(const GraphFunction& condition, const GraphFunction& body)
@@ -199,7 +200,7 @@ class Round {
     const int first_of_condition = graph_.id_limit();
     endpoints_.outputs.push_back(
         insert_function(graph_, condition, condition_inputs, graph_.unique_name("condition"), effects).at(0));
-    // The condition sees what the body did, also where it only reads.
+    // Run the condition's effects after the body's, even if the condition only reads state.
     for (int id = first_of_condition; id < graph_.id_limit(); ++id) {
       if (!graph_.at(id).op().has_effects()) continue;
       for (int before : endpoints_.effects) graph_.add_control_input(id, before);
@@ -209,7 +210,7 @@ class Round {
 
   const Graph& graph() const { return graph_; }
   const Endpoints& endpoints() const { return endpoints_; }
-  // Which values the outputs are, without the last.
+  // Which of the loop's values the outputs are, without the last output.
   const std::vector<size_t>& made() const { return made_; }
 
  private:
@@ -225,7 +226,7 @@ class Round {
   std::vector<size_t> made_;
 };
 
-// What a node of a loop keeps.
+// The state of a loop.
 class LoopState final : public KernelState {
  public:
   LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body, Device* device,
@@ -247,12 +248,13 @@ class LoopState final : public KernelState {
   PlannedFunction& condition() { return condition_; }
   const std::vector<size_t>& made() const { return round_.made(); }
 
-  // A plan whose shapes hold in every round that begins with `values`, and memory for a run.
+  // A plan whose shapes hold in every round of a loop that begins with values of these types and shapes, and its run
+  // state.
   struct Ready {
     std::vector<OutputInfo> begins_with;
     std::shared_ptr<const Executable> executable;
     std::unique_ptr<RunState> state;
-    std::shared_ptr<const ScalarLoop> scalars;  // null: rounds are more than arithmetic on scalars
+    std::shared_ptr<const ScalarLoop> scalars;  // null: rounds do more than arithmetic on scalars
   };
   std::unique_ptr<Ready> take(const Step& step, Inputs values) {
     const auto fits = [&](const Ready& r) {
@@ -269,7 +271,7 @@ class LoopState final : public KernelState {
       made->begins_with.push_back({values[i]->dtype(), values[i]->partial_shape()});
       feeds.push_back(feed_like(round_.endpoints().inputs[i], *values[i]));
       feeds.back().info.shape = known[i].partial_shape();
-      // A round reads what the one before it made, and makes another.
+      // A round may overwrite the value that the round before computed.
       feeds.back().given_away = std::ranges::find(round_.made(), i) != round_.made().end();
     }
     ExecutableOptions options = function_options(step, planning_.get(), body_->name());
@@ -293,7 +295,7 @@ class LoopState final : public KernelState {
   ObjectPool<Ready> ready_;
 };
 
-// Made at the first run: what a loop calls may not be able to run, and the loop may not be reached.
+// Creates LoopStates at the first run: the loop may never be reached, and its functions may not be runnable.
 class LoopHolder {
  public:
   void expect_at_beginning() {
@@ -323,8 +325,8 @@ std::shared_ptr<KernelState> prepare_loop(const KernelContext&) {
   return std::make_shared<InPlan<LoopHolder>>(std::make_shared<LoopHolder>());
 }
 
-// Input i as the loop's own value. What a variant holds it takes, if nobody reads that afterwards: then the rounds find
-// that they alone have a list, and change it where it is.
+// Input i as the loop's own value. A variant that is not read afterwards is moved out of the input: the loop then owns
+// its list and can change it in place.
 Tensor own_value(const KernelContext& c, int i) {
   const Tensor& given = c.in(i);
   if (given.dtype() != kVariant || !c.may_take(i)) return given;
@@ -354,7 +356,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     Step step = c.step();
     step.iteration = 0;
     bool more = true;
-    // Whoever watches the loop's ops wants to see them.
+    // A profiler or trace wants to see the loop's single ops.
     if (ready->scalars != nullptr && watching_stats == nullptr) {
       more = ready->scalars->run(step, values, step.iteration);
     }
@@ -365,10 +367,10 @@ void run_rounds(KernelContext& c, LoopState& loop) {
         error.add_context(fmt::format("loop '{}', iteration {}", printable(c.call().node_name), step.iteration));
         throw;
       }
-      bool moved = false;  // the round left a value on another device than the one it was planned for
+      bool moved = false;  // the round left a value on a device that it was not planned for
       for (size_t k = 0; k < made.size(); ++k) {
         moved = moved || &outputs[k].device() != &values[made[k]].device();
-        // Of what a value was before nothing stays: the next round may write over what it is now.
+        // Drop the old value before the next round, which may overwrite the new one.
         values[made[k]] = std::exchange(outputs[k], Tensor());
       }
       more = detail::is_true(outputs.back());
@@ -383,7 +385,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
   }
   for (size_t i = 0; i < count; ++i) {
     const int at = static_cast<int>(i);
-    // An output is a tensor of its own, also where it is an input unchanged. A handle of a resource stays what it is.
+    // An output that is an unchanged input becomes a tensor of its own, except resource handles.
     const bool given = values[i].id() == c.in(at).id() && values[i].dtype() != kResource;
     c.set_out(at, given ? view_tensor(values[i], values[i].shape()) : on_device_of(c, std::move(values[i])));
   }
@@ -398,7 +400,7 @@ void run_loop(KernelContext& c) {
   run_rounds(c, once.get(c, nullptr));
 }
 
-// Queues a kernel for every type of a condition.
+// Registers a kernel for every type of a condition.
 struct ForEveryType {
   ForEveryType(const char* op, const Kernel& kernel) noexcept {
     for (int t = 0; t < kDTypeSlots; ++t) {

@@ -19,15 +19,14 @@ namespace panto {
 
 namespace {
 
-constexpr size_t kMostInputs = 64;  // of a program of elementwise ops
+constexpr size_t kMostInputs = 64;  // of an elementwise program
 constexpr int kMostNodes = 1000;
 
 bool is_number(const OutputInfo& info) {
   return is_plain(info.dtype) && info.shape.fully_known() && info.shape.numel() == 1;
 }
 
-// Whether it pays to look closer: the loop's tensors have one element, in host memory, and a round changes nothing
-// outside.
+// A cheap first check: all tensors of the loop have one element, in host memory, and a round has no effects.
 bool may_be_scalar(const Graph& graph, const Endpoints& round, std::span<const ExecutableFeed> feeds) {
   if (!round.effects.empty() || graph.num_nodes() > kMostNodes) return false;
   for (const ExecutableFeed& feed : feeds) {
@@ -38,7 +37,7 @@ bool may_be_scalar(const Graph& graph, const Endpoints& round, std::span<const E
 
 }  // namespace
 
-// Reads a round's graph, optimized, as a program.
+// Translates the optimized graph of a round to a program.
 class ScalarLoopMaker {
  public:
   ScalarLoopMaker(const WorkGraph& work, std::span<const size_t> made)
@@ -47,7 +46,7 @@ class ScalarLoopMaker {
     for (size_t k = 0; k < made.size(); ++k) next_[made[k]] = behind_identities(sink_.inputs()[k]);
   }
 
-  // Null where it is none.
+  // Returns null if that is not possible.
   std::unique_ptr<ScalarLoop> make() {
     if (!find_lists() || !find_inputs()) return nullptr;
     for (const int id : graph_.topological_order()) {
@@ -74,7 +73,8 @@ class ScalarLoopMaker {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // The loop's value that the only reader of feed i makes of the list that it is. False: the list is used otherwise.
+  // Records how a round changes the list in feed i: its only consumer pops from it or pushes to it. Returns false if
+  // the list is used in any other way.
   bool find_list(size_t i) {
     const NodeOutput feed = feeds_[i];
     const Node* user = nullptr;
@@ -133,7 +133,7 @@ class ScalarLoopMaker {
     input_types_.push_back(graph_.info(output).dtype);
   }
 
-  // False for a node that a program cannot do.
+  // Returns false for a node that a program cannot express.
   bool add_step(const Node& node) {
     if (node.is(OpKind::kPlaceholder) || is_alias(node)) return true;
     if (node.is(OpKind::kConstant)) return node.control_inputs().empty();
@@ -211,10 +211,10 @@ class ScalarLoopMaker {
   const Graph& graph_;
   std::span<const NodeOutput> feeds_;
   const Node& sink_;
-  std::vector<std::optional<NodeOutput>> next_;   // by value of the loop: what it becomes; nothing: it stays
+  std::vector<std::optional<NodeOutput>> next_;   // by value of the loop: its next value; nullopt: unchanged
   std::vector<size_t> scalars_, read_, written_;  // which values of the loop
-  std::vector<PartialShape> read_shapes_;
-  std::vector<NodeOutput> popped_, pushed_;  // an element of each in `read_`, and for each in `written_`
+  std::vector<PartialShape> read_shapes_;         // of the elements popped
+  std::vector<NodeOutput> popped_, pushed_;       // the elements popped from `read_`, pushed to `written_`
   std::vector<Tensor> constants_;
   std::map<NodeOutput, int64_t> values_;  // of the program
   std::vector<DType> input_types_, types_;
@@ -234,7 +234,7 @@ std::unique_ptr<ScalarLoop> ScalarLoop::make(const Graph& graph, const Endpoints
   const auto make_work = [&] {
     WorkGraph work = make_work_graph(graph, round.inputs, infos, round.outputs, {});
     infer_from_feeds(work, abstract_values);
-    // Whether devices may be missing has been found out: the loop has a plan.
+    // Soft placement cannot hide a missing device here: the loop has been planned already.
     place_and_expand(work.graph, cpu_device(), true, nullptr);
     return work;
   };

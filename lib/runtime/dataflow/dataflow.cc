@@ -51,7 +51,7 @@ class Dataflow final : public Executable {
   const Graph& optimized() const override { return plan_.graph; }
 
  private:
-  // A tensor of its own, as StraightLine's fetches are.
+  // Returns a tensor of its own, as StraightLine's fetches are.
   Tensor fetch(size_t i, FlowState& state) const {
     const FlowPlan::Fetch& fetch = plan_.fetches[i];
     FlowState::Fetched& fetched = state.fetched[i];

@@ -1,5 +1,5 @@
-// The executor of graphs in which what runs, and how often, is decided while they run, or that wait for several things
-// at once: nodes run when what they need is there (run_flow). Internal.
+// The dataflow executor, for graphs with TensorFlow 1 control flow or asynchronous kernels: a node runs as soon as its
+// inputs have arrived (run_flow). Internal.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace panto {
 
 std::shared_ptr<Executable> make_dataflow(FlowPlan plan);
 
-// Throws InvalidArgument, naming it, where one of these outputs is in a loop: of `role` "feed" or "fetch".
+// Throws InvalidArgument, naming the output, if one of `outputs` is inside a loop. `role`, for the message: "feed",
+// "fetch" or "target".
 void expect_outside_of_loops(const Graph& graph, const char* role, std::span<const NodeOutput> outputs);
 
 }  // namespace panto

@@ -22,14 +22,14 @@ namespace {
 
 using Kind = FlowNode::Kind;
 
-// The same in every process: what is sent from one to another is known by it.
+// Must give the same hash in every process: Sends and Recvs of different processes match by it.
 uint64_t hash_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-// A few bytes of a file may ask for any number of rounds at once, which all take memory.
+// Limits `parallel_iterations`: a few bytes in a file could otherwise ask for a huge number of rounds in memory.
 constexpr int64_t kMostRounds = 1 << 16;
 
 bool may_write_over(const Op& op) {
@@ -65,10 +65,10 @@ class FlowPlanner {
   }
 
  private:
-  // Where an output comes from: it is there before the run, or a node of the plan makes it.
+  // Where an output comes from: it exists before the run (`fixed`), or a node of the plan computes it.
   struct Source {
     int32_t fixed = -1;
-    NodeOutput made = {};  // of a node of the graph that is one of the plan
+    NodeOutput made = {};  // an output of a graph node that is in the plan
   };
 
   Graph& graph() { return plan_.graph; }
@@ -95,9 +95,9 @@ class FlowPlanner {
     }
   }
 
-  // ---- Values that are there before the run -------------------------------------------------------------------------
+  // ---- Values that exist before the run ----------------------------------------------------------------------------
 
-  // Constants come first, so all are found before any node is added.
+  // All constants are found before any node is added, as constants are numbered first.
   void find_fixed() {
     for (const int id : order_) {
       const Node& node = graph().at(id);
@@ -126,7 +126,7 @@ class FlowPlanner {
     }
   }
 
-  // A constant in the memory of another device: the copies are made here, once.
+  // Returns the position of a constant's copy in `memory`; each copy is made once.
   int32_t fixed_in(int32_t fixed, Device& memory) {
     if (fixed < 0 || &plan_.constants[static_cast<size_t>(fixed)].device() == &memory ||
         !is_plain(plan_.constants[static_cast<size_t>(fixed)].dtype())) {
@@ -137,7 +137,7 @@ class FlowPlanner {
     return found->second;
   }
 
-  // Before feeds are numbered, which come after constants.
+  // Must run before feeds are numbered, as feeds come after constants.
   void copy_constants() {
     for (const FlowNode& node : plan_.nodes) {
       if (node.prepared == nullptr) continue;
@@ -171,13 +171,13 @@ class FlowPlanner {
     add_made(node, std::move(made));
   }
 
-  // Readers find it without being told. Some want to be told: who waits for a node that is not alive from the
-  // beginning, and a Merge.
+  // Consumers read fixed values directly. Only some must be notified: a Merge, and nodes that wait for a node that is
+  // not ready from the beginning.
   void add_fixed(const Node& node, int32_t first) {
     std::vector<Source>& sources = sources_[static_cast<size_t>(node.id())];
     const bool at_once = node.control_inputs().empty() && node.num_inputs() == 0;
     for (size_t k = 0; k < sources.size(); ++k) {
-      // A feed's number is negative and grows downwards.
+      // Feeds have negative numbers: -1, -2, ...
       sources[k].fixed = first >= 0 ? first + static_cast<int32_t>(k) : first;
       if (!at_once) sources[k] = {.made = {node.id(), static_cast<int>(k)}};
     }
@@ -209,7 +209,7 @@ class FlowPlanner {
 
   bool is_feed(const Node& node) const { return node.is(OpKind::kPlaceholder); }
 
-  // What only gives its input on, and nobody waits for.
+  // An identity that no node waits for by a control edge.
   bool is_alias(const Node& node) {
     if (!node.has(Trait::kIdentity) || node.num_inputs() != 1 || node.num_outputs() != 1) return false;
     if (!node.control_inputs().empty()) return false;
@@ -268,7 +268,7 @@ class FlowPlanner {
   // ---- Edges --------------------------------------------------------------------------------------------------------
 
   static bool is_before(const Source& source) { return source.made.node < 0; }
-  // Of a constant, or (negative) a feed.
+  // The final position of a constant or of a feed (negative).
   int32_t position_of(int32_t fixed) const {
     return fixed >= 0 ? fixed : static_cast<int32_t>(plan_.constants.size()) + ~fixed;
   }
@@ -282,7 +282,7 @@ class FlowPlanner {
       const uint32_t count = add_counts(node);
       node.first_input = static_cast<uint32_t>(plan_.inputs.size());
       node.first_place = frame(node).num_places;
-      if (node.kind == Kind::kMerge) ++frame(node).num_places;  // for whichever comes first
+      if (node.kind == Kind::kMerge) ++frame(node).num_places;  // for the first input to arrive
       if (node.kind == Kind::kFetch) {
         read_place(n, count, 0, fetch_inputs_[next_fetch++]);
       } else {
@@ -294,7 +294,7 @@ class FlowPlanner {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) store(plan_.nodes[n], edges_[n], controls_[n]);
   }
 
-  // Where the node's count is. Those of Merge are followed by two more.
+  // Allocates the node's count. A Merge's count is followed by two more.
   uint32_t add_counts(FlowNode& node) {
     std::vector<uint32_t>& counts = frame(node).counts;
     const auto own = static_cast<uint32_t>(counts.size());
@@ -315,7 +315,7 @@ class FlowPlanner {
       if (!is_before(from)) {
         read_place(n, count, input, from.made);
       } else if (node.kind == Kind::kMerge) {
-        read_place(n, count, input, of.input(slot));  // which is a node of the plan for that
+        read_place(n, count, input, of.input(slot));  // fixed inputs of a Merge are nodes of the plan
       } else {
         const bool elsewhere = several_ && node.prepared != nullptr;
         const int32_t fixed =
@@ -326,7 +326,7 @@ class FlowPlanner {
     if (node.prepared == nullptr || !may_write_over(of.op())) node.donated = 0;
   }
 
-  // Input `input` of node n comes from that output of the graph, which is made in the run.
+  // Adds an edge to input `input` of node n from an output that is computed in the run.
   void read_place(uint32_t n, uint32_t count, uint32_t input, NodeOutput from) {
     FlowNode& node = plan_.nodes[n];
     FlowFrame& in = frame(node);
@@ -349,7 +349,7 @@ class FlowPlanner {
     const bool merge = node.kind == Kind::kMerge;
     for (const int control : graph().at(node.id).control_inputs()) {
       const int before = node_of_[static_cast<size_t>(control)];
-      if (before < 0) continue;  // it is there from the beginning
+      if (before < 0) continue;  // it exists before the run
       frame(node).counts[count] += merge ? 2 : 1;
       controls_[static_cast<size_t>(before)].push_back({.node = n, .count = count, .to_merge = merge});
     }
@@ -390,7 +390,7 @@ class FlowPlanner {
   std::vector<int> order_;
   std::unique_ptr<Frames> frames_;
   Inference inference_{plan_.graph};
-  std::map<int, int32_t> first_fixed_;                     // by node id: of constants, or ~i of feeds
+  std::map<int, int32_t> first_fixed_;                     // by node id: of constants; ~i for feeds
   std::map<std::pair<int32_t, Device*>, int32_t> copies_;  // of constants
   std::vector<std::vector<Source>> sources_;               // by node id and output
   std::vector<int> node_of_;                               // by node id; -1: none

@@ -1,4 +1,5 @@
-// What happens when a node is done follows TensorFlow's executor, to the order in which dead values meet a Merge.
+// What happens when a node is done follows TensorFlow's executor, including the order in which dead values reach a
+// Merge.
 #include "panto/lib/runtime/dataflow/flow_run.h"
 
 #include <algorithm>
@@ -17,10 +18,10 @@ namespace {
 
 using Kind = FlowNode::Kind;
 
-// Nodes between two looks for a request to stop.
+// Number of nodes between two checks for a stop request.
 constexpr int kLookEvery = 256;
 
-// Wakes who waits for calls when the step is to stop.
+// While it lives, a stop of the step wakes threads that wait for calls to end.
 class Wakeup {
  public:
   Wakeup(const Step& step, const std::shared_ptr<EndedCalls>& ended) : cancellation_(step.cancellation) {
@@ -37,7 +38,7 @@ class Wakeup {
   uint64_t watch_ = 0;
 };
 
-// `kWatched`: what each node does is noted (lib/runtime/step_stats.h).
+// `kWatched`: records each node (lib/runtime/step_stats.h).
 template <bool kWatched>
 class FlowRunner {
  public:
@@ -48,7 +49,7 @@ class FlowRunner {
     try {
       go();
     } catch (...) {
-      for (FlowState::Started& started : state_.started) started.call = nullptr;  // which asks it to stop
+      for (FlowState::Started& started : state_.started) started.call = nullptr;  // destroying it asks it to stop
       throw;
     }
   }
@@ -84,7 +85,7 @@ class FlowRunner {
     if (!ready.dead) {
       try {
         const int64_t begun = kWatched ? watching_stats->now() : 0;
-        if (!compute(ready, node, round)) return;  // it was started
+        if (!compute(ready, node, round)) return;  // it ends later
         if (kWatched && node.kind != Kind::kFetch) note(node, begun);
       } catch (Error& error) {
         add_context(error, node, round);
@@ -102,7 +103,7 @@ class FlowRunner {
     watching_stats->add(plan_.graph, of, device_of(of), begun, {state_.outputs.data(), node.num_outputs});
   }
 
-  // Makes `state_.outputs`. False: later, on another thread.
+  // Computes `state_.outputs`. Returns false if an asynchronous call will do so later, on another thread.
   bool compute(const ReadyNode& ready, const FlowNode& node, Round& round) {
     switch (node.kind) {
       case Kind::kCall: call(node, round, node.donated); break;
@@ -111,7 +112,7 @@ class FlowRunner {
           start(ready, node, round);
           return false;
         }
-        call(node, round, 0);  // there is nothing to do meanwhile
+        call(node, round, 0);  // no other work to do meanwhile
         break;
       case Kind::kForward:
         for (uint32_t k = 0; k < node.num_outputs; ++k) {
@@ -148,7 +149,7 @@ class FlowRunner {
     return {inputs, node.num_inputs};
   }
 
-  // Input i, which is not needed any more.
+  // Input i, moved out of its place if it was computed in the run.
   Tensor taken(const FlowNode& node, Round& round, uint32_t i) {
     const int32_t from = plan_.inputs[node.first_input + i];
     if (from >= 0) return std::move(round.values[static_cast<size_t>(from)]);
@@ -167,7 +168,7 @@ class FlowRunner {
     if (node.checks_outputs) check_made(node, outputs);
   }
 
-  // Later nodes were prepared for these.
+  // Later nodes were prepared for the declared types and shapes.
   static void check_made(const FlowNode& node, std::span<const Tensor> outputs) {
     const std::span<const OutputSpec> specs = node.prepared->specs();
     for (size_t k = 0; k < outputs.size(); ++k) {
@@ -257,7 +258,7 @@ class FlowRunner {
     }
   }
 
-  // ---- Those behind -------------------------------------------------------------------------------------------------
+  // ---- Consumers ---------------------------------------------------------------------------------------------------
 
   void push(Round& round, uint32_t node, bool dead) {
     ++round.busy;
@@ -276,7 +277,7 @@ class FlowRunner {
     }
   }
 
-  // Tells those who are in `round`. `outputs`: of the node; what is not there is dead.
+  // Notifies the consumers in `round`. `outputs`: of the node; an undefined tensor is dead.
   void tell_in(const FlowNode& node, Round& round, bool dead, Tensor* outputs) {
     const FlowEdge* const edges = plan_.edges.data();
     for (uint32_t e = node.first_edge; e < node.end_edge; ++e) {
@@ -314,8 +315,8 @@ class FlowRunner {
     push(round, node, waits != 0 && !plan_.nodes[node].never_dead);
   }
 
-  // The first value that is not dead is the one that is taken; when all are dead, the Merge is. Where what a loop
-  // begins with is dead, nothing will ever come round.
+  // A Merge takes the first live value; if all are dead, the Merge is dead. A dead value from an Enter makes the Merge
+  // dead at once, as no NextIteration will follow.
   void tell_merge(const FlowEdge& edge, Round& round, Tensor& value, bool from_enter) {
     const FlowNode& merge = plan_.nodes[edge.node];
     uint32_t& waits = round.counts[edge.count];
@@ -340,7 +341,7 @@ class FlowRunner {
     if (waits == 1 && round.counts[merge.detail] >= merge.num_inputs) die(round, control.node, waits);
   }
 
-  // Once, whatever comes afterwards.
+  // Only once, whatever arrives afterwards.
   void die(Round& round, uint32_t merge, uint32_t& waits) {
     waits = 0;
     push(round, merge, true);
@@ -377,11 +378,11 @@ class FlowRunner {
         left_again(node, round);
       return tell_in(node, *loop.from, false, state_.outputs.data());
     }
-    // If this is the last round, nothing comes out of the loop here.
+    // If this turns out to be the last round, this Exit is dead.
     if (round.number == loop.latest) loop.dead_exits.push_back(number);
   }
 
-  // What is behind a loop runs once.
+  // Nodes after a loop run once, so an Exit may produce only one value.
   [[noreturn]] void left_again(const FlowNode& node, const Round& round) const {
     try {
       with_context([&] { return fmt::format("node '{}'", name_of(node)); },
@@ -421,7 +422,7 @@ class FlowRunner {
     if (--round.busy == 0 && round.frame->from != nullptr && round.inside == 0) settle(round.frame);
   }
 
-  // Ends rounds of the loop in which nothing is left to do, then the loop, then what that was the last of.
+  // Ends the loop's finished rounds, then the loop if all rounds have ended, then enclosing loops that this finishes.
   void settle(FrameRun* loop) {
     while (loop != nullptr && loop->from != nullptr) {
       while (!loop->rounds.empty()) {
@@ -435,7 +436,7 @@ class FlowRunner {
     }
   }
 
-  // Gives the frame around it where that may have to end now.
+  // Ends the loop and returns the frame around it, which may be finished now too.
   FrameRun* end_of(FrameRun& loop) {
     Round& from = *loop.from;
     for (const uint32_t number : loop.dead_exits) {
@@ -453,7 +454,7 @@ class FlowRunner {
 
   const std::string& name_of(const FlowNode& node) const { return plan_.graph.at(node.id).name(); }
 
-  // The dispatcher has added the node.
+  // Adds loops and rounds; the dispatcher has added the node.
   void add_context(Error& error, const FlowNode& node, const Round& round) const {
     for (const FrameRun* loop = round.frame; loop->from != nullptr; loop = loop->from->frame) {
       const int64_t number = loop == round.frame ? round.number : number_inside(round, loop);
@@ -463,7 +464,7 @@ class FlowRunner {
     if (!line.empty()) error.add_context("at " + line);
   }
 
-  // Of the round of `loop` that `round` is in, inside of further loops.
+  // The number of the round of `loop` that encloses `round`, through any inner loops.
   static int64_t number_inside(const Round& round, const FrameRun* loop) {
     const Round* in = &round;
     while (in->frame != loop) in = in->frame->from;
@@ -472,7 +473,7 @@ class FlowRunner {
 
   const FlowPlan& plan_;
   FlowState& state_;
-  Step step_;  // with the frame and round of the node that runs
+  Step step_;  // with the frame and round of the running node
   uint32_t going_on_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// One run of a FlowPlan, on the thread that asks for it. Internal.
+// One run of a FlowPlan, on the calling thread. Internal.
 #pragma once
 
 #include <span>
@@ -9,8 +9,9 @@
 
 namespace panto {
 
-// Fills in `state.fetched`. Precondition: `state` is fresh, or from a run that threw nothing; its feeds are set. Throws
-// what a node throws, with the node, its line, the loop and the round; the kernels that go on are then asked to stop.
+// Fills in `state.fetched`. Precondition: `state` is new, or from a run that did not throw; its feeds are set. Throws
+// the error of a node with the node, its line, the loop and the round added; asynchronous kernels that are still
+// running are then asked to stop.
 void run_flow(const FlowPlan& plan, FlowState& state, const Step& step);
 
 }  // namespace panto

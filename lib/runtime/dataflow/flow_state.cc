@@ -33,7 +33,8 @@ void EndedCalls::wake() {
 }
 
 void EndedCalls::wait(const Step& step) {
-  // A request to the whole process, which a signal handler may make, wakes nobody: it is looked for so often.
+  // A stop request to the process, which a signal handler may make, does not wake this thread, so it polls at this
+  // interval.
   constexpr std::chrono::milliseconds kLookEvery(20);
   std::unique_lock lock(mutex_);
   while (ended_.empty()) {
@@ -112,7 +113,7 @@ FrameRun* FlowState::new_frame(uint32_t frame, Round* from) {
   run->enters_to_come = plan.frames[frame].num_enters;
   run->left.assign(plan.frames[frame].num_exits, 0);
   if (from != nullptr) {
-    // Of the loop and the round that it was entered from: never 0, which is outside of loops.
+    // Hash of the loop and the round that it was entered from; never 0, which means outside of loops.
     uint64_t hash = plan.frames[frame].hash;
     for (const uint64_t part : {from->frame->id, static_cast<uint64_t>(from->number)}) {
       hash = (hash ^ part) * 0x9e3779b97f4a7c15u;

@@ -1,4 +1,4 @@
-// What a run of a FlowPlan writes to, and the next one after it. Internal.
+// The mutable state of a FlowPlan's run, reused by later runs. Internal.
 #pragma once
 
 #include <atomic>
@@ -18,45 +18,45 @@ namespace panto {
 
 struct FrameRun;
 
-// One round of a loop, or the only one of what is outside of all loops.
+// One round of a loop. The frame outside of all loops has exactly one round.
 struct Round {
   FrameRun* frame = nullptr;
   int64_t number = 0;
-  uint32_t busy = 0;    // nodes that are ready or run
-  uint32_t inside = 0;  // loops that were entered from here and go on
+  uint32_t busy = 0;    // nodes that are ready or running
+  uint32_t inside = 0;  // loops entered from here that have not ended
   std::unique_ptr<Tensor[]> values;
   std::unique_ptr<uint32_t[]> counts;
   std::vector<FrameRun*> children;
 };
 
-// A loop that was entered from one round of the frame around it.
+// One execution of a loop, entered from one round of the frame around it.
 struct FrameRun {
   uint32_t frame = 0;  // in FlowPlan::frames
   uint64_t id = 0;     // Step::frame
   Round* from = nullptr;
-  int64_t latest = 0;  // number of the latest round that was begun
+  int64_t latest = 0;  // number of the latest round begun
   uint32_t enters_to_come = 0;
-  std::deque<Round*> rounds;  // that go on, the oldest first
-  // For the next round, which waits until there are fewer.
+  std::deque<Round*> rounds;  // unfinished ones, oldest first
+  // Values for the next round, which starts when fewer than `parallel_iterations` rounds are unfinished.
   std::vector<std::pair<uint32_t, Tensor>> deferred;
   std::vector<uint32_t> dead_exits;  // of the latest round
-  std::vector<uint8_t> left;         // by Exit: it has given its value
-  // Values that are brought into every round; undefined: dead.
+  std::vector<uint8_t> left;         // by Exit: whether it has produced its value
+  // Loop-invariant values (constant Enters), copied into every round; an undefined tensor is dead.
   std::vector<std::pair<uint32_t, Tensor>> invariants;
 
   Round* round(int64_t number) const { return rounds[static_cast<size_t>(number - rounds.front()->number)]; }
 };
 
-// Calls that ended, on whatever thread. It outlives the run where a kernel does.
+// Asynchronous calls that have ended, reported from any thread. May outlive the run, if a kernel does.
 class EndedCalls {
  public:
-  // So many may end before they are taken.
+  // Reserves room for `most` calls, so that `add` does not allocate.
   void expect(size_t most);
   void add(uint32_t call) noexcept;
   bool any() const noexcept { return any_.load(std::memory_order_acquire); }
-  // Those that were added since.
+  // Moves the calls added since the last `take` to `calls`.
   void take(std::vector<uint32_t>& calls);
-  // Returns when there is one. Throws where the step is stopped meanwhile.
+  // Blocks until there is one. Throws if the step is stopped.
   void wait(const Step& step);
   void wake();
 
@@ -73,7 +73,7 @@ struct ReadyNode {
   bool dead = false;
 };
 
-// First in, first out: what a later round of a loop does comes after what earlier ones do, as far as it can.
+// A FIFO queue, so that nodes of earlier rounds of a loop tend to run before those of later rounds.
 class ReadyQueue {
  public:
   bool empty() const noexcept { return begin_ == end_; }
@@ -112,12 +112,12 @@ struct FlowState final : RunState {
     bool there = false;
   };
   std::vector<Fetched> fetched;
-  // Calls of asynchronous kernels that were started, and places for more.
+  // Calls of asynchronous kernels; `free_started` lists the unused entries.
   struct Started {
     std::shared_ptr<StartedCall> call;
     Round* round = nullptr;
     uint32_t node = 0;
-    int64_t begun = 0;  // where that is noted
+    int64_t begun = 0;  // start time, if the run is watched
   };
   std::vector<Started> started;
   std::vector<uint32_t> free_started;
@@ -125,7 +125,7 @@ struct FlowState final : RunState {
   std::shared_ptr<EndedCalls> ended = std::make_shared<EndedCalls>();
 
  private:
-  // By frame: those that are not used now.
+  // Recycled rounds and frame runs, by frame.
   std::vector<std::vector<Round*>> free_rounds_;
   std::vector<std::vector<FrameRun*>> free_frames_;
   std::vector<std::unique_ptr<Round>> all_rounds_;

@@ -13,7 +13,7 @@ namespace panto {
 
 namespace {
 
-// Whether a run would end sooner on several threads than on one.
+// Whether lanes on several threads are expected to finish sooner than one thread.
 bool is_worth_it(const Plan& plan, size_t lanes, const CostModel& costs) {
   std::vector<double> now(lanes, 0), sent(plan.edges.size(), 0);
   double on_one = 0;
@@ -53,7 +53,7 @@ std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* cos
 }
 
 namespace {
-// Ends a lane that needs what another one does not make any more.
+// Thrown to end a lane that waits for a value of a failed lane.
 struct GivenUp {};
 }  // namespace
 

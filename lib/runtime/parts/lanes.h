@@ -1,4 +1,4 @@
-// Parts of a plan that run side by side. Internal.
+// Lanes: parts of a plan that run on several threads at once. Internal.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,30 @@
 
 namespace panto {
 
-// What it takes until a thread has woken up, this one perhaps, too; and until who waits for a value has it: who waits
-// long sleeps.
+// Time to wake a sleeping thread (possibly the caller's, too), and time until a spinning thread sees a value. A thread
+// that waits long goes to sleep.
 inline constexpr double kSecondsToWake = 30e-6;
 inline constexpr double kSecondsToWait = 5e-6;
 
-// For each lane of the plan (Plan::lane_of) its segments, in their order. Empty where all is one lane, or where one
-// thread would be done sooner: where lanes take turns, or do too little for a thread. `costs`: null: estimates.
+// Returns the segments of each lane of the plan (Plan::lane_of), in order. Empty if there is only one lane, or if one
+// thread would finish sooner: lanes take turns, or do too little work for a thread. `costs`: null means estimates.
 std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* costs);
 
-// What a run of them writes to, and the next one after it.
+// The mutable state of a run in lanes, reused by later runs.
 class LanesRun {
  public:
-  // Both outlive it.
+  // Both arguments must outlive the object.
   LanesRun(const Plan& plan, const std::vector<std::vector<size_t>>& lanes)
       : plan_(plan), lanes_(lanes), signals_(plan.edges.size()), faults_(lanes.size()) {}
 
-  // Calls run_segment(s) for each segment, those of one lane in their order on one thread. A lane that fails goes no
-  // further, and no lane that needs what it would have made; all others end. So what a run that fails has done does not
-  // depend on which lane was faster, and the fault that comes first in the plan is thrown.
-  // `shares`: the lanes share the threads that a kernel may use.
+  // Calls run_segment(s) for each segment; the segments of one lane run in order on one thread. A lane that fails
+  // stops, and so does every lane that needs a value from it; all other lanes run to their end. So the effects of a
+  // failed run do not depend on which lane was faster. The fault that comes first in the plan is thrown.
+  // `shares`: divide the threads that a kernel may use among the lanes.
   void run(const Step& step, bool shares, const Callable<void(size_t)>& run_segment);
 
-  // From within a segment: what the edge leads to is there. `wait` ends the segment where it will not come.
+  // Called from within a segment: `give` says that the edge's value is there; `wait` blocks until it is, and throws out
+  // of the segment if the value will never come.
   void give(size_t edge) noexcept { signals_.give(edge); }
   void wait(size_t edge);
 

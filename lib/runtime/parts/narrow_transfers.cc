@@ -23,7 +23,7 @@ class Narrower {
     for (const int id : graph_.ids()) {
       const Node& node = graph_.at(id);
       if (id == sink_ || !is_sent(node)) continue;
-      // By output and reader's device; a copy, as the readers change.
+      // Uses by output and reader's device; a copy, as the loop changes the consumers.
       std::map<std::pair<int, std::string>, std::vector<NodeUse>> readers;
       for (const NodeUse& use : node.consumers()) {
         if (is_narrowed(node, use)) readers[{use.output, graph_.at(use.node).device()}].push_back(use);

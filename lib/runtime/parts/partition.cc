@@ -42,7 +42,7 @@ class Partitioner {
       return;
     }
     if (node.is(OpKind::kNoOperation)) {
-      steps_behind(node.id());  // from the inside out: there may be long chains of them
+      steps_behind(node.id());  // cached in order, as a long chain of NoOps would mean deep recursion
       return;
     }
     Device& device = device_to_run(node);
@@ -89,8 +89,8 @@ class Partitioner {
     if (seen_.emplace(input, part, memory).second) made_.edges.push_back({input, from, part, memory, node.id()});
   }
 
-  // What the node waits for in other parts without reading it. Calls that the outside sees, that draw random numbers or
-  // write keep the order that they have on one device.
+  // Adds order edges for what the node waits for in other parts without reading it. Calls that draw random numbers,
+  // write, or have external effects keep the order that they have on one device.
   void add_orders(const Node& node, int part) {
     for (const int before : node.control_inputs()) {
       for (const int step : steps_behind(before)) add_order(step, node, part);
@@ -112,8 +112,8 @@ class Partitioner {
     made_.edges.push_back({order, from, part, nullptr, node.id()});
   }
 
-  // What has to have run when the node has: itself or, of one that is there before the run or is no step, those that it
-  // waits for.
+  // The steps that have run once the node is done: the node itself or, if it is no step or exists before the run, the
+  // steps that it waits for.
   const std::vector<int>& steps_behind(int id) {
     const auto [found, is_new] = behind_.try_emplace(id);
     if (!is_new) return found->second;
@@ -147,7 +147,8 @@ class Partitioner {
     }
   }
 
-  // What an op says of a shape is in host memory wherever it runs. So it runs where its input is: nothing is copied.
+  // An op that reads only its input's shape writes to host memory on any device. It runs where its input is, to avoid a
+  // copy.
   Device& device_to_run(const Node& node) {
     Device& device = placed(node);
     if (!node.has(Trait::kShapeOnly) || node.num_inputs() == 0) return device;
@@ -156,7 +157,7 @@ class Partitioner {
     return there.kind() != device.kind() && runs_on(node, there) ? there : device;
   }
 
-  // Most nodes have the device of the one before.
+  // Caches the latest device, as most nodes have the device of the node before.
   Device& placed(const Node& node) {
     if (latest_device_ == nullptr || node.device() != latest_name_) {
       latest_device_ = &device_of(node);
@@ -172,7 +173,7 @@ class Partitioner {
   Partition made_;
   int latest_lane_ = 0;
   std::vector<const ExecutableFeed*> feed_of_;  // by node id
-  std::vector<SmallVector<Device*, 1>> homes_;  // by node id: where outputs are; none where there is one device
+  std::vector<SmallVector<Device*, 1>> homes_;  // by node id: where outputs are; empty if there is only one device
   std::set<std::tuple<NodeOutput, int, Device*>> seen_;
   std::map<int, std::vector<int>> behind_;  // by node id
   int latest_effect_ = -1;

@@ -13,9 +13,9 @@ namespace panto {
 
 namespace {
 
-// What comes soon is awaited awake: first on the processor, then letting others have it, as the thread that is awaited
-// may be queued behind this one. Sleeping and waking takes some fifty microseconds; two threads that wait for one
-// another in turn and sleep sooner than that sleep each time.
+// Short waits do not sleep: they spin first, then yield, as the awaited thread may be queued behind this one. Sleeping
+// and waking takes about 50 us; two threads that wait for each other in turn would sleep every time if they gave up
+// sooner.
 constexpr int kLooks = 100;
 constexpr int kYields = 300;
 
@@ -34,7 +34,7 @@ bool look_for(const Done& done) noexcept {
   return false;
 }
 
-// A thread that waits for work. Never destroyed: who woke it may still look at it.
+// A thread that waits for work. Never destroyed, as the thread that woke it may still access it.
 class Worker {
  public:
   Worker() {
@@ -85,7 +85,7 @@ Pool*& pool() {
   return shared;
 }
 
-// A child has none of the threads.
+// After fork(), the child has none of the threads: start with an empty pool.
 bool watch_forks() {
   return pthread_atfork(nullptr, nullptr, [] { pool() = new Pool; }) == 0;
 }

@@ -1,4 +1,4 @@
-// Nodes of one device that may run at once: which of several threads computes each. Internal.
+// Assigns the nodes of one device to several threads that run at once. Internal.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace panto {
 
-// How long a call may take; of what nobody can tell, a millisecond: it may take long.
+// The expected time of a call; 1 ms if it cannot be estimated, as the call may take long.
 double seconds_or_unknown(const Graph& graph, const Node& node, DeviceKind kind, const CostModel& costs);
 
-// By node id, a number below `threads` for each node of a graph that is placed on the first CPU: the thread on which it
-// is done soonest, node by node in topological order (list scheduling; Graham, "Bounds on Multiprocessing Timing
-// Anomalies", 1969). What has effects, and what reads variables, is on thread 0, in its order. Empty where one thread
-// would be done as soon, and where nodes are on other devices.
+// For a graph that is placed on the first CPU: returns by node id the thread, below `threads`, on which the node
+// finishes first, taking nodes in topological order (list scheduling; Graham, "Bounds on Multiprocessing Timing
+// Anomalies", 1969). Nodes that have effects or read variables stay on thread 0, in order. Returns an empty list if one
+// thread would finish as soon, or if nodes are on other devices.
 std::vector<int> split_by_cost(const WorkGraph& work, int threads, const CostModel& costs);
 
 }  // namespace panto

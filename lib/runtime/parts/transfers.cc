@@ -18,7 +18,7 @@ std::string meeting_of(const Node& node) {
   return text;
 }
 
-// Send and Recv, by id.
+// Pairs of matching (Send, Recv) node ids.
 std::vector<std::pair<int, int>> pairs(const Graph& graph) {
   std::map<std::string, std::pair<std::vector<int>, std::vector<int>>> meetings;
   for (int id : graph.ids()) {

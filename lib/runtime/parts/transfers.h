@@ -1,14 +1,14 @@
-// Sends and Recvs of one graph that meet in it. Internal.
+// Matching Sends and Recvs within one graph. Internal.
 #pragma once
 
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
 
-// Whether the graph has a Recv and the Send that it waits for: its runs need a rendezvous of their own.
+// Whether the graph has both a Send and the matching Recv: each run then needs its own rendezvous.
 bool has_transfers(const Graph& graph);
-// Makes each Recv wait for its Send, whose value then is there, so that one thread may run both. Of several with the
-// same attributes the first go together. A Send that needs what its Recv gives is part of a cycle then.
+// Adds a control edge from each Send to its Recv, so that one thread can run both. Several Sends and Recvs with the
+// same attributes are paired in order. If a Send needs the value of its own Recv, this makes a cycle.
 void order_transfers(Graph& graph);
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Whether work is done sooner by several threads than by one, found out by doing it. Internal.
+// Measures whether work is faster on several threads than on one. Internal.
 #pragma once
 
 #include <atomic>
@@ -9,23 +9,24 @@
 
 namespace panto {
 
-// The first runs are timed, in turns by one thread and by several; from then on they are as the shortest one was. What
-// they give does not depend on it. Thread-safe: runs at once are timed, too, as that is how the work is done then.
+// The first runs are timed, alternately on one thread and on several; later runs use the mode of the shortest run.
+// Results do not depend on the mode. Thread-safe: concurrent runs are timed too, as they show how long the work takes
+// in such use.
 class PANTO_EXPORT Trial {
  public:
-  // Calls run(whether by several threads).
+  // Calls run(true) for several threads, run(false) for one.
   void run(const Callable<void(bool)>& run);
-  // What was found; false before.
+  // Whether several threads won; false before that is decided.
   bool several() const noexcept { return decided_.load(std::memory_order_relaxed) == kSeveral; }
 
  private:
-  static constexpr int kTimed = 12;  // after the first two, which have things to make
+  static constexpr int kTimed = 12;  // after the first two, which also allocate
   enum Decision { kOpen, kOne, kSeveral };
   std::atomic<int> decided_ = kOpen;
   std::mutex mutex_;
   int runs_ = 0;
   int ended_ = 0;
-  double shortest_[2] = {1e300, 1e300};  // of one, of several
+  double shortest_[2] = {1e300, 1e300};  // on one thread, on several
 };
 
 }  // namespace panto

@@ -1,8 +1,8 @@
-// Removes ops that give back what they get, and pairs that undo each other. Every rule holds bit by bit, for NaN,
-// infinities and both zeros too: x * 1, x - 0 and x + (-0.0) are x, while x + 0.0 is not (-0.0 + 0.0 is 0.0). Ops that
-// broadcast read a number rather than a tensor full of it.
+// Removes ops that return their input unchanged, and pairs of ops that undo each other. Every rule holds bit by bit,
+// also for NaN, infinities and both zeros: x * 1, x - 0 and x + (-0.0) are x, but x + 0.0 is not (-0.0 + 0.0 is 0.0).
+// Ops that broadcast read a scalar instead of a tensor filled with it.
 //
-// One of the files outside op blocks that name ops (as objects, never as text).
+// Names ops (as objects, never as text), which few files outside op blocks may do.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -40,7 +40,7 @@ Number classify(const T* data, int64_t n) {
   return first;
 }
 
-// What all elements of a constant are.
+// The value that all elements of a constant have.
 Number splat(const Tensor& t) {
   const int64_t n = t.numel();
   if (n == 0 || n > kMostLookedAt || !t.device().host_memory()) return Number::kOther;
@@ -60,7 +60,7 @@ Number splat(const Tensor& t) {
   }
 }
 
-// Converting from `a` to `b` loses nothing: whatever is done with the result could be done with the original.
+// Whether a conversion from `a` to `b` keeps all values, so that ops on the result may use the original instead.
 bool lossless(DType a, DType b) {
   if (a == b) return true;
   const auto bits = [](DType t) { return 8 * static_cast<int>(dtype_size(t)); };
@@ -79,8 +79,9 @@ bool lossless(DType a, DType b) {
   return false;
 }
 
-// Of integers that floats in between hold exactly: numbers that a direct conversion would wrap, one from floats does
-// not wrap but for the low bits of what fits 32 bits (64 for the types of 64).
+// Whether from -> between -> to gives the same integers as a direct conversion. Out of range, a direct conversion from
+// integers wraps, but a conversion from floats keeps the low bits only of values that fit 32 bits (64 for 64-bit
+// types).
 bool wraps_alike(DType from, DType between, DType to) {
   if (!dtypes::kInteger.contains(from) || !dtypes::kFloating.contains(between) || !dtypes::kInteger.contains(to)) {
     return true;
@@ -96,7 +97,7 @@ class Simplifier {
     const int limit = graph_.id_limit();
     for (int id : graph_.topological_order()) {
       if (context_.fixed(id)) continue;
-      // What takes a node's place may be simpler still.
+      // Repeat, as the replacement may be simplified too.
       for (bool added = true; added;) {
         const NodeOutput same = source(graph_.at(id));
         if (!same.valid()) break;
@@ -111,13 +112,13 @@ class Simplifier {
   }
 
  private:
-  // False for comparisons that answer where shapes do not broadcast.
+  // False for comparisons that return a result if shapes do not broadcast (incompatible_shape_error = false).
   static bool must_broadcast(const Node& node) {
     const int at = node.op().signature().find_attr("incompatible_shape_error");
     return at < 0 || node.attrs()[static_cast<size_t>(at)].as<bool>();
   }
 
-  // An output that is, bit by bit, output 0 of this node; invalid if there is none.
+  // Returns an output that equals output 0 of this node bit by bit; invalid if there is none.
   NodeOutput source(const Node& node) {
     if (node.has(Trait::kIdentity)) return identity(node);
     const Op& op = node.op();
@@ -136,12 +137,12 @@ class Simplifier {
   }
 
   NodeOutput identity(const Node& node) {
-    // A copy to another device is what the node is for. Several outputs would have several sources.
+    // Keep identities that copy to another device, and those with several outputs.
     if (node.num_outputs() != 1 || graph_.at(node.input(0).node).device() != node.device()) return {};
     return node.input(0);
   }
 
-  // True if the result of a broadcast has the shape of `of`: `other` adds nothing to it.
+  // True if the result of a broadcast has the shape of `of`, so `other` does not enlarge it.
   bool keeps_shape(const Node& node, NodeOutput of, NodeOutput other) const {
     if (graph_.info(other).shape.rank() == 0) return true;
     const PartialShape& in = graph_.info(of).shape;
@@ -166,8 +167,8 @@ class Simplifier {
     return {};
   }
 
-  // The node reading what an operand repeats, where the others give the result its shape. Only where all shapes are
-  // known: the operand's own, which nobody looks at any more, may else turn out not to fit.
+  // Replaces an operand that is itself broadcast by its source, if the other operands already give the result its
+  // shape. Only if all shapes are known: otherwise the operand's shape, which is no longer checked, might not fit.
   NodeOutput not_repeated(const Node& node) {
     SmallVector<NodeOutput, 4> inputs;
     for (const NodeOutput& input : node.inputs()) inputs.push_back(input);
@@ -188,13 +189,13 @@ class Simplifier {
       repeats = &from;
     }
     if (repeats == nullptr) return {};
-    NodeSpec narrow = node.spec();  // a copy of all of the node: only of one that is replaced
+    NodeSpec narrow = node.spec();  // copies the whole node, so only for a node that is replaced
     narrow.inputs.assign(inputs.begin(), inputs.end());
     narrow.name = free_name(graph_, node.name());
     return add_replacement(std::move(narrow), *repeats);
   }
 
-  // What is repeated twice is repeated once, to the last shape.
+  // Merges two nested broadcasts into one, to the outer shape.
   NodeOutput repeated_once(const Node& node) {
     const Node& inner = graph_.at(node.input(0).node);
     if (&inner.op() != &kBroadcastTo || inner.device() != node.device() || !node.output(0).shape.fully_known() ||
@@ -229,7 +230,7 @@ class Simplifier {
     return &graph_.at(node.input(0).node).op() == &node.op() ? node.input(0) : NodeOutput();
   }
 
-  // Of a Transpose, without negative axes.
+  // A Transpose's permutation, without negative axes.
   std::optional<std::vector<int64_t>> constant_permutation(const Node& node) const {
     std::optional<std::vector<int64_t>> perm = constant_integers(graph_, node.input(1));
     for (size_t i = 0; perm && i < perm->size(); ++i) {
@@ -240,7 +241,7 @@ class Simplifier {
 
   NodeOutput transposed(const Node& node) {
     const std::optional<std::vector<int64_t>> outer = constant_permutation(node);
-    // A rank that is not known may turn out not to be the permutation's.
+    // An unknown rank may not match the permutation.
     if (!outer || !graph_.info(node.input(0)).shape.known_rank()) return {};
     if (is_identity(*outer)) return node.input(0);
     const Node& inner = graph_.at(node.input(0).node);
@@ -287,8 +288,8 @@ class Simplifier {
     return add_replacement(std::move(merged), inner);
   }
 
-  // Of a node that reshapes or repeats: its shape is written down, or another tensor's. Where it is only inferred, a
-  // run may show that there is none.
+  // For a reshape or broadcast: whether its shape is a constant or another tensor's. A shape that is only inferred may
+  // turn out to be invalid in a run.
   bool shape_is_constant(const Node& node) const {
     const int at = &node.op() == &kFill ? 0 : 1;
     return repeats_a_number(node.op()) || constant_integers(graph_, node.input(at)).has_value();
@@ -300,7 +301,7 @@ class Simplifier {
     if (graph_.info(node.input(0)).shape == shape) return node.input(0);
     const Node& inner = graph_.at(node.input(0).node);
     if (&inner.op() != &kReshape) return {};
-    // An inner one whose size cannot be checked now may be meant to fail.
+    // Keep an inner reshape whose size cannot be checked now: it may fail in a run.
     const PartialShape& source = graph_.info(inner.input(0)).shape;
     if (!source.fully_known() || source.numel() != shape.numel() || !shape_is_constant(inner)) return {};
     if (source == shape) return inner.input(0);
@@ -310,7 +311,7 @@ class Simplifier {
     return add_replacement(std::move(merged), inner);
   }
 
-  // What the inner node waited for is waited for.
+  // The replacement also waits for what the inner node waited for.
   NodeOutput add_replacement(NodeSpec merged, const Node& inner) {
     const auto controls = inner.control_inputs();
     merged.control_inputs.insert(merged.control_inputs.end(), controls.begin(), controls.end());

@@ -1,8 +1,7 @@
-// What every branch of a conditional computes, from the same values, is computed once, before it. One of the branches
-// runs in any case, so nothing is computed for nothing, and what fails would have failed.
+// Moves nodes that every branch of a conditional computes from the same values before the conditional. One of the
+// branches runs in any case, so no work is wasted, and a node that fails would have failed anyway.
 //
-// Elementwise ops are moved only where others need them: in a branch they are part of a loop, of which they would be
-// cut off.
+// Elementwise ops are moved only if other moved nodes need them: inside a branch they can be part of a fused loop.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -18,20 +17,20 @@ namespace panto::passes {
 
 namespace {
 
-constexpr size_t kMostNodes = 2000;  // of a branch: each is compared with each of another
+constexpr size_t kMostNodes = 2000;  // per branch, as all pairs of nodes are compared
 
-// Nodes of one branch, as all branches see them: by numbers that are the same where the values are.
+// One branch, with value numbers: equal numbers in different branches mean equal values.
 struct Branch {
   std::shared_ptr<const GraphFunction> function;
-  std::map<NodeOutput, NodeOutput> seen = {};  // outputs: number and index
+  std::map<NodeOutput, NodeOutput> seen = {};  // by output: value number and index
 };
 
-// A node that all branches have.
+// A node that all branches contain.
 struct Common {
   std::vector<int> nodes;  // by branch
-  int number = 0;          // of its outputs
+  int number = 0;          // value number of its outputs
   std::vector<NodeOutput> inputs;
-  bool wanted = false;  // not only because it is there
+  bool wanted = false;  // worth moving, or needed by such a node
 };
 
 class BranchMover {
@@ -72,7 +71,7 @@ class BranchMover {
 
   static const Graph& graph_of(const Branch& branch) { return branch.function->graph(); }
 
-  // The node's inputs by number; nothing if one has none.
+  // The value numbers of the node's inputs; nullopt if an input has none.
   static std::optional<std::vector<NodeOutput>> numbers(const Branch& branch, const Node& node) {
     std::vector<NodeOutput> inputs;
     for (const NodeOutput& input : node.inputs()) {
@@ -115,7 +114,7 @@ class BranchMover {
     }
   }
 
-  // What is worth it, and what that needs.
+  // Marks nodes that are worth moving, and the nodes that they need.
   void want() {
     for (auto common = common_.rbegin(); common != common_.rend(); ++common) {
       const Node& node = graph_of(branches_[0]).at(common->nodes[0]);
@@ -159,7 +158,7 @@ class BranchMover {
     take_place_of_call(graph_, id, graph_.add(std::move(spec)));
   }
 
-  // False where its types or shapes do not fit: the branch says so.
+  // Returns false if its types or shapes do not fit; the branch then reports the error.
   bool add_before(int id, const Common& common, std::map<NodeOutput, NodeOutput>& outside) {
     const std::string name = graph_.at(id).name();
     const Node& node = graph_of(branches_[0]).at(common.nodes[0]);
@@ -191,7 +190,7 @@ class BranchMover {
     return true;
   }
 
-  // Whether what stays in one of the branches reads that output.
+  // Whether a node that stays in a branch reads that output.
   bool is_read_inside(const Common& common, int k) const {
     for (size_t b = 0; b < branches_.size(); ++b) {
       const NodeOutput output{common.nodes[b], k};

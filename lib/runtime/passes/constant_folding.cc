@@ -1,6 +1,6 @@
-// Computes, once, what depends on nothing that is fed, drawn or stored: ops on constants, and what follows from shapes
-// (Shape, Size, axes to sum over, the ones that a gradient begins with) where the shapes are known. All of it is
-// limited, in bytes and in operations; loops also in rounds (fold_calls.h).
+// Computes nodes that depend on no feed, random number or variable: ops on constants, and values that follow from known
+// shapes (Shape, Size, reduction axes, the ones that a gradient starts with). Limited in bytes and operations; loops
+// also in rounds (fold_calls.h).
 #include <algorithm>
 
 #include "panto/lib/base/error.h"
@@ -23,11 +23,11 @@ namespace panto::passes {
 
 namespace {
 
-// A graph from anywhere must not make the optimizer compute for ever or fill the memory.
+// An untrusted graph must not make the optimizer run for ever or fill the memory.
 constexpr int64_t kMaxBytes = int64_t{10} << 20;       // of one constant
-constexpr int64_t kMaxTotalBytes = int64_t{64} << 20;  // of all that one run adds
-constexpr int64_t kAlwaysBytes = int64_t{64} << 10;    // worth it whatever the inputs' size
-constexpr int64_t kMaxGrowth = 4;                      // else at most so many times the inputs
+constexpr int64_t kMaxTotalBytes = int64_t{64} << 20;  // of all constants that one run of the pass adds
+constexpr int64_t kAlwaysBytes = int64_t{64} << 10;    // folded whatever the inputs' size
+constexpr int64_t kMaxGrowth = 4;                      // else at most this many times the inputs' bytes
 constexpr int64_t kMaxFlops = 1'000'000'000;
 
 int64_t bytes_of(const Tensor& t) {
@@ -36,7 +36,7 @@ int64_t bytes_of(const Tensor& t) {
   return n < 0 || n > INT64_MAX / size ? INT64_MAX : n * size;
 }
 
-// A list is none that a graph holds: it would be kept as long as the plan, and what is put into it would copy it.
+// Lists (variants) are not folded: a constant list would live as long as the plan, and every push would copy it.
 bool may_fold(const Node& node) {
   if (!node.op().is_pure() || node.is(OpKind::kConstant) || node.num_outputs() == 0) return false;
   for (int k = 0; k < node.num_outputs(); ++k) {
@@ -45,7 +45,7 @@ bool may_fold(const Node& node) {
   return true;
 }
 
-// An integer tensor all of whose values inference found; undefined otherwise.
+// The integer tensor whose values inference found completely; undefined otherwise.
 Tensor known_value(const Tensor& abstract_value) {
   if (!abstract_value.is_meta() || !abstract_value.partial_shape().fully_known() ||
       !dtypes::kIndex.contains(abstract_value.dtype())) {
@@ -80,7 +80,7 @@ class Folder {
       try {
         inference_.run(node);
       } catch (const Error& error) {
-        // Types or shapes of the user's do not fit: the run itself says so. What is folded so far stands.
+        // The user's types or shapes do not fit; the run reports that. Nodes folded so far stay folded.
         log_debug(fmt::format("constant_folding: ends where inference does: {}", error.what()));
         break;
       }
@@ -93,12 +93,13 @@ class Folder {
   }
 
  private:
-  // Whether a run that gets so far cannot refuse the node, nor what its values come from: inference saw all that its
-  // shape function looks at. What inference found is a promise otherwise: reshape(x, s) of a number has one element
-  // only if s says so. Shapes are there without what has them.
+  // Whether a run that reaches the node can neither reject it nor the nodes that its values come from, because
+  // inference checked everything that they check. Otherwise inferred values only hold if the run succeeds: reshape(x,
+  // s) of a scalar has one element only if s says so. Ops that read only shapes are sound without their input.
   bool is_sound(const Node& node) {
     if (node.has(Trait::kShapeOnly) || node.is(OpKind::kConstant) || node.is(OpKind::kPlaceholder)) return true;
-    // Kernels that find out how large their results are look at all elements, and may refuse them: SparseSplit indices.
+    // Kernels that determine their output size look at all elements and may reject them, as SparseSplit does with
+    // indices.
     const bool looks_at_all = node.has(Trait::kSelfAllocating) && !node.has(Trait::kDataMovement) &&
                               !node.has(Trait::kIdentity) && !node.is_control_flow() && !calls_functions(node.op());
     for (int i = 0; i < node.num_inputs(); ++i) {
@@ -114,10 +115,10 @@ class Folder {
     return true;
   }
 
-  // Nodes that came later are constants of this pass.
+  // Nodes added later are constants of this pass.
   bool known_sound(int id) const { return static_cast<size_t>(id) >= sound_.size() || sound_[static_cast<size_t>(id)]; }
 
-  // The node's outputs, if they can be had now.
+  // The node's outputs, if they can be computed now; empty otherwise.
   std::vector<Tensor> evaluate(const Node& node) {
     if (known_sound(node.id())) {
       std::vector<Tensor> values;
@@ -130,7 +131,7 @@ class Folder {
     }
 
     SmallVector<const Tensor*, 8> inputs;
-    std::vector<Tensor> shapes;  // what stands for inputs of which only the shape matters
+    std::vector<Tensor> shapes;  // stand for inputs of which only the shape matters
     shapes.reserve(static_cast<size_t>(node.num_inputs()));
     int64_t input_bytes = 0;
     for (const NodeOutput& input : node.inputs()) {
@@ -144,7 +145,7 @@ class Folder {
     const int64_t limit = std::min(std::max(kAlwaysBytes, kMaxGrowth * input_bytes), kMaxBytes);
     for (int k = 0; k < node.num_outputs(); ++k) {
       const int64_t bytes = bytes_of(inference_.at({node.id(), k}));
-      // Where only the kernel knows the size, it is of the inputs' order.
+      // If only the kernel knows the output size, assume that it is about the size of the inputs.
       if (bytes == INT64_MAX ? input_bytes > kAlwaysBytes : bytes > limit) return {};
     }
     return compute(node, inputs);
@@ -159,13 +160,13 @@ class Folder {
 
   std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {
     try {
-      if (calls_functions(node.op())) return fold_call(node, inputs);  // how long it takes nobody knows before
+      if (calls_functions(node.op())) return fold_call(node, inputs);  // has a budget of its own
       if (flops(node, inputs) > kMaxFlops) return {};
       dispatch::Outputs outputs = call_node(node, inputs, &cpu_device());
       return {outputs.begin(), outputs.end()};
     } catch (const Error& error) {
       if (is_stop(error)) throw;
-      return {};  // it will fail, with its context, if it is ever run
+      return {};  // it will fail, with context, if it is ever run
     }
   }
 

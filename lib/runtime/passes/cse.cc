@@ -32,7 +32,7 @@ std::vector<int> ordered_controls(const Node& node) {
 
 size_t mixed(size_t hash, size_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29); }
 
-// Large tensors enter with a few of their bytes; equality looks at all.
+// Only some bytes of large tensors are hashed; equality compares all.
 size_t hash_of(const AttrValue& attr) {
   switch (attr.kind()) {
     case AttrKind::kInt: return static_cast<size_t>(attr.as<int64_t>());
@@ -56,7 +56,7 @@ size_t hash_of(const Node& node) {
     hash = mixed(mixed(hash, static_cast<size_t>(input.node)), static_cast<size_t>(input.index));
   }
   for (const AttrValue& attr : node.attrs()) hash = mixed(hash, hash_of(attr));
-  return hash ^ (hash >> 32);  // the high bits are the better mixed ones
+  return hash ^ (hash >> 32);  // the high bits are mixed better
 }
 
 bool same(const Node& a, const Node& b) {
@@ -75,7 +75,7 @@ int merge_common(PassContext& context) {
     const Node& node = graph.at(id);
     if (!may_merge(node) || context.fixed_in_flow(id)) continue;
     const size_t hash = hash_of(node);
-    // Many nodes of one hash are no accident: a graph made to be slow is not worth the search.
+    // Many nodes with the same hash suggest a graph made to be slow; give up the search then.
     constexpr int kMostTried = 8;
     int tried = 0;
     const int* twin = seen.find(hash, [&](int other) { return ++tried > kMostTried || same(node, graph.at(other)); });

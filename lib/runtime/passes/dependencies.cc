@@ -1,6 +1,6 @@
-// Control edges that say nothing: where a node waits for another that it follows anyway, or for one that there is no
-// need to wait for, as it has no effect and cannot fail; and NoOps that only hand such edges on. What has an effect,
-// and what may fail, is waited for as before, in the same order.
+// Removes control edges that have no effect: a node waits for another that it follows anyway, or for a node that has no
+// effects and cannot fail; and NoOps that only pass such edges on. Nodes that have effects or may fail are waited for
+// as before, in the same order.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -13,8 +13,8 @@ namespace panto::passes {
 
 namespace {
 
-constexpr int kMostVisits = 1 << 20;  // of nodes, while paths are looked for
-constexpr int kMostDepth = 16;        // of nodes behind one that nobody needs to wait for
+constexpr int kMostVisits = 1 << 20;  // nodes visited in searches for paths
+constexpr int kMostDepth = 16;        // depth of chains of nodes that need not be waited for
 
 class Cleaner {
  public:
@@ -41,13 +41,13 @@ class Cleaner {
   }
 
  private:
-  // In loops and branches of TensorFlow 1 control edges say which round a node is in. The sink waits for targets. What
-  // was computed again to save memory waits so that it comes late.
+  // Whether the pass may change the node's control edges. In loops and branches of TensorFlow 1, control edges
+  // determine the round that a node runs in; the sink waits for targets; recomputed nodes wait so that they run late.
   bool is_outside(int id) const {
     return context_.runs_once(id) && graph_.at(id).internal_attr(kRecomputed) == nullptr;
   }
 
-  // A NoOp where there are no more edges without it.
+  // Removes a NoOp, connecting the nodes around it, if that does not add edges.
   void hand_on(int id) {
     const Node& node = graph_.at(id);
     const std::vector<int> before(node.control_inputs().begin(), node.control_inputs().end());
@@ -62,7 +62,7 @@ class Cleaner {
     ++changes_;
   }
 
-  // Whoever waits for the node waits for nothing but what that follows.
+  // Whether waiting for the node only means waiting for what it follows itself.
   bool has_nothing_to_wait_for(const Node& node) const {
     if (!is_outside(node.id())) return false;
     return node.is(OpKind::kConstant) || node.is(OpKind::kPlaceholder) || node.is(OpKind::kVariableHandle) ||
@@ -81,7 +81,7 @@ class Cleaner {
     }
   }
 
-  // What matters of what the node follows. False if it is too much to say.
+  // Adds to `found` the nodes that `node` follows and that must be waited for. Returns false if the chain is too deep.
   bool add_followed(const Node& node, std::vector<int>& found, int depth) const {
     if (depth == kMostDepth) return false;
     const auto add = [&](int before) {
@@ -102,8 +102,8 @@ class Cleaner {
     }
   }
 
-  // Whether the node comes after `first` without the edge between them. Only by nodes that run: what there is before a
-  // run, or is another name for it, is there at once.
+  // Whether the node follows `first` even without the control edge between them. Paths count only through nodes that
+  // really run: constants, feeds, handles and aliases are available at once.
   bool follows(int id, int first) {
     const int from = position_[static_cast<size_t>(first)];
     std::vector<int> stack;

@@ -1,6 +1,6 @@
-// One loop for neighbouring elementwise ops (lib/runtime/passes/elementwise_groups.h says which): `_FusedElementwise`
-// computes them tile by tile, so that what lies between them does not go through memory. Of a group that is read by a
-// reduction alone the reduction becomes part. Results are the same bits.
+// Fuses neighbouring elementwise ops into one loop (lib/runtime/passes/elementwise_groups.h chooses them):
+// `_FusedElementwise` computes them tile by tile, so that intermediate values do not go through memory. If only a
+// reduction reads the group's result, the reduction joins the loop. Results are the same to the bit.
 #include <algorithm>
 
 #include "panto/lib/core/tensor/device.h"
@@ -27,7 +27,7 @@ class LoopFuser {
   }
 
  private:
-  // A group as the attributes of a fused node say it.
+  // The attributes of the fused node for a group.
   struct Text {
     std::vector<NodeOutput> inputs;
     std::vector<DType> in_types, out_types, types;
@@ -39,7 +39,7 @@ class LoopFuser {
   Text text_of(const std::vector<int>& nodes) {
     const int group = groups_.of(nodes[0]);
     Text text;
-    // Inputs are numbered first, so they must be known before any step.
+    // Inputs are numbered before steps, so collect all inputs first.
     for (int id : nodes) {
       for (const NodeOutput& input : graph_.at(id).inputs()) {
         if (groups_.of(input.node) == group || std::ranges::find(text.inputs, input) != text.inputs.end()) continue;
@@ -47,7 +47,7 @@ class LoopFuser {
         text.in_types.push_back(graph_.info(input).dtype);
       }
     }
-    std::vector<std::pair<int, int64_t>> values;  // node id, value: sorted, as steps are numbered in order of the walk
+    std::vector<std::pair<int, int64_t>> values;  // (node id, value number), in order of steps
     for (int id : nodes) {
       const Node& node = graph_.at(id);
       text.ops.push_back(node.op().name());
@@ -65,7 +65,8 @@ class LoopFuser {
     return text;
   }
 
-  // A fused node with what `text` says, near `like`. -1: its shapes do not fit; the op itself will say so, if it runs.
+  // Adds a fused node made from `text`, on the device of `like`. Returns -1 if shapes do not fit; the original op then
+  // reports the error when it runs.
   int add_fused(const Op& op, Text text, const Node& like, const std::vector<std::pair<const char*, AttrValue>>& more) {
     NodeSpec spec;
     spec.op = &op;
@@ -90,7 +91,7 @@ class LoopFuser {
     Text text = text_of(nodes);
     const std::vector<int> seen = text.seen;
     if (text.inputs.size() > device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs || seen.empty())
-      return 0;  // none seen: dead
+      return 0;  // nothing is read: the group is dead
     if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
     if (nodes.size() < 2) return 0;
     const AttrValue out_types(text.out_types);
@@ -107,7 +108,7 @@ class LoopFuser {
     return static_cast<int>(nodes.size());
   }
 
-  // Where all that is made of `value` is its sum, mean, largest or smallest along the last dimensions.
+  // Fuses the group with the only consumer of `value` if that is a sum, mean, max or min over the last dimensions.
   bool reduce(const Text& text, const Node& value) {
     const PartialShape& shape = value.output(0).shape;
     const DType type = value.output(0).dtype;
@@ -134,7 +135,7 @@ class LoopFuser {
     return true;
   }
 
-  // How many dimensions these axes are, if they are the last ones; else 0.
+  // The number of axes if they are the last ones; else 0.
   static int64_t last_dimensions(std::vector<int64_t> axes, int64_t rank) {
     for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
     std::ranges::sort(axes);

@@ -16,12 +16,12 @@ namespace panto::passes {
 namespace {
 
 constexpr int kMostSteps = 512;
-constexpr size_t kMostRecomputed = 4;  // nodes, for a value that is not given out any more
-constexpr int64_t kCheap = 4;          // operations of an element that may be done twice
-constexpr size_t kMostLookedAt = 64;   // readers of a value
+constexpr size_t kMostRecomputed = 4;  // nodes, per value that is recomputed instead of stored
+constexpr int64_t kCheap = 4;          // operations per element that may be done twice
+constexpr size_t kMostLookedAt = 64;   // consumers of a value that are examined
 constexpr int kNobody = -1, kSeveral = -2;
 
-// Whether fused programs on the node's device can do what it does.
+// Whether fused programs on the node's device can express the node.
 bool has_part(const Node& node, std::span<const DType> operands) {
   const Op& op = node.op();
   const DeviceKind kind = device_kind(node);
@@ -45,7 +45,7 @@ bool may_be_step_there(const Graph& graph, const Node& node) {
   for (const NodeOutput& input : node.inputs()) operands.push_back(graph.info(input).dtype);
   if (step_result(op, kernel_type(node), operands) != node.output(0).dtype) return false;
   if (!has_part(node, operands)) return false;
-  // A program has no place for attributes beyond types.
+  // A program cannot express attributes other than types.
   for (size_t i = 0; i < node.attrs().size(); ++i) {
     const AttrDef& attr = op.signature().attrs[i];
     if (attr.kind != AttrKind::kType && !(node.attrs()[i] == attr.default_value)) return false;
@@ -145,7 +145,7 @@ void ElementwiseGroups::mark_reduced() {
   }
 }
 
-// Groups of one level that read the same value, of their own size.
+// Joins groups of one level that read the same value, if it has the size of their own values.
 void ElementwiseGroups::join_equals() {
   for (int id : order_) {
     std::map<int, int> by_level;  // of the groups that read an output of this node
@@ -162,7 +162,8 @@ void ElementwiseGroups::join_equals() {
   }
 }
 
-// The only group besides its own that reads a node; kNobody where there is none, kSeveral where somebody else does.
+// The only other group that reads the node; kNobody if there is none, kSeveral if other nodes read it or wait for it
+// too.
 int ElementwiseGroups::only_reader(int id) {
   const int own = root(of(id));
   int reader = kNobody;
@@ -175,7 +176,7 @@ int ElementwiseGroups::only_reader(int id) {
   return reader;
 }
 
-// Readers first: they may have joined theirs.
+// Goes from consumers to producers, so that a group's reader has already joined its own reader.
 void ElementwiseGroups::join_readers() {
   collect_members();
   std::vector<int> by_level(groups_.size());
@@ -206,7 +207,7 @@ bool ElementwiseGroups::may_be_fused(const Node& node) const {
   return !context_.fixed_in_flow(node.id()) && may_be_step_there(graph_, node);
 }
 
-// ---- Computing once more -------------------------------------------------------------------------------------------
+// ---- Recomputation -------------------------------------------------------------------------------------------------
 
 void ElementwiseGroups::recompute() {
   num_inputs_.resize(groups_.size());
@@ -225,7 +226,8 @@ void ElementwiseGroups::recompute() {
   }
 }
 
-// What `reader` lacks to make this value of group `from`. False where that is much.
+// Collects the nodes that `reader` must compute to make this value of group `from`. Returns false if there are too
+// many.
 bool ElementwiseGroups::collect(int id, int from, int reader, Cone& cone) const {
   for (const NodeOutput& input : graph_.at(id).inputs()) {
     if (std::ranges::find(cone.nodes, input.node) != cone.nodes.end() || copies_.contains({input.node, reader}) ||
@@ -250,7 +252,7 @@ bool ElementwiseGroups::reads(int reader, NodeOutput value) const {
          });
 }
 
-// By others than its own group and `reader`: it is given out anyway.
+// Whether nodes outside of its group and `reader` use the node, so that it is stored anyway.
 bool ElementwiseGroups::is_wanted_elsewhere(int id, int reader) const {
   return std::ranges::any_of(graph_.at(id).consumers(), [&](const NodeUse& use) {
     return use.slot == NodeUse::kControl || (of(use.node) != of(id) && of(use.node) != reader);
@@ -273,7 +275,7 @@ bool ElementwiseGroups::fits(const Cone& cone, int reader) {
   return *inputs + cone.read.size() <= device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs;
 }
 
-// Of the nodes that `reader` is to compute, those that others read, too: inputs last.
+// Of the nodes that `reader` will compute, those that stay needed elsewhere and so must be copied; inputs last.
 std::vector<int> ElementwiseGroups::needed_here(const Cone& cone, int reader) const {
   std::vector<int> needed;
   const auto contains = [](const std::vector<int>& ids, int id) { return std::ranges::find(ids, id) != ids.end(); };
@@ -306,7 +308,7 @@ void ElementwiseGroups::compute_in(int reader, const Cone& cone, const std::vect
     const auto by_position = [&](int a) { return position_[static_cast<size_t>(a)]; };
     nodes.insert(std::ranges::upper_bound(nodes, by_position(now), {}, by_position), now);
   }
-  // The group's nodes read its copies.
+  // Make the group's nodes read its own copies.
   for (int id : members_[static_cast<size_t>(reader)]) {
     for (int k = 0; k < graph_.at(id).num_inputs(); ++k) {
       const NodeOutput input = graph_.at(id).input(k);

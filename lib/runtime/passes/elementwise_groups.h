@@ -1,4 +1,4 @@
-// Which elementwise nodes are computed together, in one loop. Internal.
+// Chooses which elementwise nodes are computed together, in one fused loop. Internal.
 #pragma once
 
 #include <map>
@@ -11,41 +11,43 @@
 
 namespace panto::passes {
 
-// Whether the node may be a step of a program of elementwise ops where it is.
+// Whether the node may be a step of a fused elementwise program on its device.
 bool may_be_step_there(const Graph& graph, const Node& node);
 
-// Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
-// than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
-// be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself:
-// nor do two of one level for one another, which become one where they read the same (but where one could become part
-// of a reduction). Afterwards a group that only one other reads joins that one: whatever waits for it waits for its
-// reader, too. At last what one group gives out for one other only is computed there, where that reads what it is made
-// of anyway: half of what a gradient's forward half would write is such, as 1 - y * y of y = tanh(x).
+// Groups are found in one walk in topological order. Every group and every other node has a level: one more than the
+// highest level it reads from. A node joins the groups of its inputs that are at the highest of their levels, if it can
+// be fused with all of them. Edges then always lead from lower to higher levels, so no group waits for itself, and
+// groups of one level never wait for each other.
+// Three steps follow. Two groups of one level that read the same value become one, unless one of them may become part
+// of a reduction. A group that only one other group reads joins its reader: whatever waits for the group also waits for
+// the reader. Last, if a value of one group is read by one other group only, and that group already reads the value's
+// inputs, the value is recomputed in the reader instead of stored; this removes half of the values that the forward
+// part of a gradient would store, as 1 - y * y for y = tanh(x).
 class ElementwiseGroups {
  public:
-  // May put copies of nodes into the graph, for groups that compute them once more.
+  // May add copies of nodes to the graph, for groups that recompute them.
   explicit ElementwiseGroups(PassContext& context);
 
   // The nodes of each group, inputs first; some groups are empty.
   const std::vector<std::vector<int>>& members() const { return members_; }
-  // Of a node; -1: none, as of all that were added since.
+  // The group of a node; -1: none, also for nodes added later.
   int of(int id) const;
-  // Somebody outside the node's group reads it, or waits for it.
+  // Whether a node outside of its group reads it or waits for it.
   bool is_seen(int id) const;
 
  private:
   struct Group {
-    int parent;  // another group that it was merged with, or itself
+    int parent;  // union-find: a group that it was merged into, or itself
     int like;    // one of its nodes, whose shape and device are those of all
     int size = 1;
     int level = 0;
     bool reduced = false;  // one of its values is read by a reduction alone
   };
-  // What must be computed for a value that a group is to make itself.
+  // The nodes that a group must compute to make a value itself.
   struct Cone {
     std::vector<int> nodes;  // inputs first
     std::vector<NodeOutput> read;
-    int whole = 0;  // of `read`, those as large as the group's values
+    int whole = 0;  // how many of `read` are as large as the group's values
   };
 
   Group& group(int g) { return groups_[static_cast<size_t>(g)]; }
@@ -74,7 +76,7 @@ class ElementwiseGroups {
   PassContext& context_;
   Graph& graph_;
   std::vector<int> order_;
-  std::vector<int> level_, group_, position_;  // by node id; the last: in order_, of a copy that of what it copies
+  std::vector<int> level_, group_, position_;  // by node id; position_: in order_, of a copy its original's
   std::vector<Group> groups_;
   std::vector<std::vector<int>> members_;
   std::vector<std::optional<size_t>> num_inputs_;  // of a group; counted when asked for

@@ -54,7 +54,8 @@ class CallFolder {
     return outputs;
   }
 
-  // Whether a call is within what is left, of which it is taken. Of branches all are paid for.
+  // Charges a call to the remaining budget; returns whether the budget suffices. All branches of a conditional are
+  // charged.
   bool pay(const GraphFunction& function, Inputs inputs, int depth) {
     if (depth == kMostDepth) return false;
     function.check_inputs(inputs);

@@ -1,4 +1,4 @@
-// Loops, conditionals and calls of constants, run while a graph is optimized. Internal.
+// Evaluates loops, conditionals and calls on constants while a graph is optimized. Internal.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace panto::passes {
 
-// Nothing ends an optimizer: what calls functions is run as long as it keeps to all of this, which does not depend on
-// the machine.
+// Limits on such an evaluation, which nothing else would end. They do not depend on the machine, so neither does the
+// result.
 struct FoldingBudget {
   int rounds = 256;
   int calls = 10'000;                 // of nodes, of all rounds
@@ -17,8 +17,9 @@ struct FoldingBudget {
   int64_t bytes = int64_t{10} << 20;  // of one value
 };
 
-// What a node that calls functions gives; empty where it would go beyond the budget, or one cannot say: a function runs
-// a loop, is known by its name only, or makes what has no known size. Throws what the functions throw.
+// Returns the outputs of a node that calls functions. Empty if the evaluation exceeds the budget, or if its cost cannot
+// be predicted: a function runs a loop, is known by name only, or makes values of unknown size. Throws what the
+// functions throw.
 std::vector<Tensor> fold_call(const Node& node, std::span<const Tensor* const> inputs,
                               const FoldingBudget& budget = {});
 

@@ -44,7 +44,7 @@ void add_arguments(const Graph& graph, NodeSpec& call, std::span<const NodeOutpu
   std::vector<DType> types = call.attrs[static_cast<size_t>(list)].as<std::vector<DType>>();
   const int at = signature.find_attr("output_shapes");
   AttrValue* shapes = gives_them && at >= 0 ? &call.attrs[static_cast<size_t>(at)] : nullptr;
-  if (shapes != nullptr && shapes->list_length() <= 0) shapes = nullptr;  // it says nothing of any
+  if (shapes != nullptr && shapes->list_length() <= 0) shapes = nullptr;  // an empty list says nothing about shapes
   for (const NodeOutput& input : inputs) {
     const OutputInfo& info = graph.info(input);
     call.inputs.push_back(input);

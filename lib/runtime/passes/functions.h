@@ -1,7 +1,7 @@
-// What passes do to functions that nodes call: branches, and what loops run. Internal.
+// How passes change functions that nodes call: branches, and conditions and bodies of loops. Internal.
 //
 //   FunctionDraft body(*function);
-//   body.take_as_input(computed, info);            // whoever calls it computes that now
+//   body.take_as_input(computed, info);            // callers compute that value now
 //   replace_functions(spec.attrs, ...);            // with body.finish()
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace panto::passes {
 
-// The function, if a changed copy may take its place; null for one that knows only a name of it, as one that calls
-// itself does, and for one with a gradient of its own.
+// Returns the function if a changed copy may replace it; null for a function that is known by name only (as one that
+// calls itself) and for one with a custom gradient.
 std::shared_ptr<const GraphFunction> replaceable(const FunctionRef& function);
 
-// Calls f(reference) for each function that attributes name, in order, and sets it to what that gives.
+// Replaces each function reference in the attributes by f(reference), in order.
 template <class F>
 void replace_functions(std::vector<AttrValue>& attrs, const F& f) {
   for (AttrValue& attr : attrs) {
@@ -29,7 +29,7 @@ void replace_functions(std::vector<AttrValue>& attrs, const F& f) {
   }
 }
 
-// A copy of a function that becomes another one of the same name.
+// A copy of a function to be changed; it becomes a new function of the same name.
 class FunctionDraft {
  public:
   explicit FunctionDraft(const GraphFunction& function)
@@ -37,13 +37,13 @@ class FunctionDraft {
 
   const Graph& graph() const { return graph_; }
   const Endpoints& endpoints() const { return endpoints_; }
-  // Adds an input, the last.
+  // Appends an input.
   NodeOutput add_input(const std::string& name, const OutputInfo& info);
-  // The same, which stands for what the function computed at `output`.
+  // Appends an input that replaces `output`, which the function computed so far.
   NodeOutput take_as_input(NodeOutput output, const OutputInfo& info);
-  // Adds an output, the last.
+  // Appends an output.
   void add_output(NodeOutput output) { endpoints_.outputs.push_back(output); }
-  // Without what nobody needs any more.
+  // Removes nodes that are no longer needed and returns the new function.
   FunctionRef finish();
 
  private:
@@ -52,11 +52,11 @@ class FunctionDraft {
   Endpoints endpoints_;
 };
 
-// Adds inputs to a call whose last argument is a list of any types. Outputs of that list of types are added too, where
-// there are.
+// Appends inputs to a call whose last argument is a list of any types. If the call has outputs of the same list of
+// types, appends outputs too.
 void add_arguments(const Graph& graph, NodeSpec& call, std::span<const NodeOutput> inputs);
-// The new node takes the name of the old one and the place of its outputs; it may have more, the last ones. The old one
-// is removed.
+// Gives node `replacement` the name and consumers of node `id`, which is removed. The new node may have more outputs,
+// at the end.
 void take_place_of_call(Graph& graph, int id, int replacement);
 
 }  // namespace panto::passes

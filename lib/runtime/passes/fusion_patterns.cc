@@ -1,9 +1,9 @@
-// One op for a matrix product or a convolution, the bias added to it, another tensor added to that (as where gradients
-// are summed up) and the activation that follows; for a convolution also a batch normalisation by given moments, or
-// the product and sum with vectors that are left of one where the moments are constants: the result is not written to
-// memory and read again. A bias of anything else becomes a sum. Results are the same bits.
+// Fuses a matrix product or convolution with what follows it: a bias, the addition of another tensor (as where
+// gradients are summed) and an activation. For a convolution also a batch normalisation by given moments, or the
+// multiplication and addition of vectors that remain of one if the moments are constants. The intermediate results are
+// then not written to memory. A bias added to anything else becomes an Add. Results are the same to the bit.
 //
-// One of the files outside op blocks that name ops (as objects, never as text).
+// Names ops (as objects, never as text), which few files outside op blocks may do.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -17,10 +17,11 @@ namespace panto::passes {
 
 namespace {
 
-// A product of fewer elements is still in the cache when an elementwise loop reads it, which adds up more than two.
+// Smaller products are still in the cache when an elementwise loop reads them, and such a loop can add more than two
+// tensors.
 constexpr int64_t kLeastSum = 64 * 1024;
 
-// What can end a fused op; its name there is the op's.
+// Activations that can end a fused op, which has an activation of the same name.
 bool is_fusable_activation(const Op& op) {
   return &op == &kRelu || &op == &kRelu6 || &op == &kTanh || &op == &kSigmoid;
 }
@@ -30,7 +31,7 @@ class Fuser {
   explicit Fuser(PassContext& context) : context_(context), graph_(context.graph) {}
 
   int run() {
-    // The later of two products that are added takes the sum: the other need not wait for it.
+    // Walk backwards, so that of two products that are added the later one takes the Add; the other need not wait.
     const std::vector<int> order = graph_.topological_order();
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       if (graph_.find(*id) == nullptr || context_.fixed_in_flow(*id)) continue;
@@ -46,15 +47,15 @@ class Fuser {
   }
 
  private:
-  // A bias that no product has taken is added like any other row: elementwise loops can take that.
+  // Turns a BiasAdd that was not fused into an Add, which elementwise loops can take.
   void add_plainly(int id) {
     const Node& node = graph_.at(id);
     if (&node.op() != &kBiasAdd || context_.fixed_in_flow(id) || node.attr("data_format").as<std::string>() != "NHWC")
       return;
-    // Not the output's: what that has of the bias may be wrong.
+    // The value's shape, not the output's, which may have been inferred from a wrong bias.
     const PartialShape& value = graph_.info(node.input(0)).shape;
     const PartialShape& bias = graph_.info(node.input(1)).shape;
-    // A bias of another length is an error, not repeated: it must be known that this is none.
+    // A BiasAdd with a bias of another length fails, while an Add might broadcast: the lengths must be known to match.
     const bool fits = value.known_rank() && value.rank() > 0 && bias.rank() == 1 && bias.dim(0) >= 0 &&
                       value.dim(value.rank() - 1) == bias.dim(0);
     if (!fits || !node.control_inputs().empty()) return;
@@ -70,7 +71,7 @@ class Fuser {
     ++changes_;
   }
 
-  // The only reader of `node`, if it can be merged with it.
+  // The only consumer of `node`, if it can be fused with it; null otherwise.
   const Node* next(const Node& node) const {
     if (!has_one_reader(node) || context_.fixed_in_flow(node.id())) return nullptr;
     const Node& reader = graph_.at(node.consumers()[0].node);
@@ -78,7 +79,7 @@ class Fuser {
     return &reader;
   }
 
-  // Whether the dimension of channels in what `reader` reads is that of `base`'s result.
+  // Whether `reader` and `base` agree on which dimension holds the channels.
   static bool same_channels(const Node& base, const Node& reader) {
     const bool first = reader.attr("data_format").as<std::string>() == "NCHW";
     if (&base.op() == &kConv2D) return first == (base.attr("data_format").as<std::string>() == "NCHW");
@@ -93,7 +94,7 @@ class Fuser {
     return &reader.op() == &kAddV2 ? row_of(base, before, reader) : NodeOutput();
   }
 
-  // The vector that an elementwise `reader` takes with each row of `before`.
+  // The vector that an elementwise `reader` combines with each row of `before`.
   NodeOutput row_of(const Node& base, const Node& before, const Node& reader) const {
     const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = graph_.info(other).shape;
@@ -105,8 +106,7 @@ class Fuser {
     return fits ? other : NodeOutput();
   }
 
-  // Whether `reader` normalises `before`, which belongs to `base`, by moments it is given, and nobody reads what else
-  // it gives out.
+  // Whether `reader` normalises `before`, which belongs to `base`, by given moments, and its other outputs are unused.
   static bool is_normalisation(const Node& base, const Node& before, const Node& reader) {
     return &reader.op() == &kFusedBatchNorm && !reader.attr("is_training").as<bool>() &&
            reader.input(0).node == before.id() && reader.attr("U").as<DType>() == before.output(0).dtype &&
@@ -132,7 +132,7 @@ class Fuser {
     return op.kernel(device_kind(base), type).run != nullptr;
   }
 
-  // What becomes one op with a product or a convolution.
+  // The nodes that are fused with a product or convolution.
   struct Chain {
     std::vector<int> merged;
     const Node* last;

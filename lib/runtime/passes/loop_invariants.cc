@@ -1,9 +1,9 @@
-// Loop-invariant code motion: what a While's functions compute of values that stay the same in all rounds, and of
-// constants, is computed once, before the loop, which gets it as one more value.
+// Loop-invariant code motion: nodes in a While's functions that depend only on constants and on values that stay the
+// same in all rounds are moved before the loop, which gets their outputs as further values.
 //
-// A loop may end before its first round. What is moved is then computed for nothing: it cannot fail (`cannot_fail`),
-// and takes at most kMaxFlops and kMaxBytes. It is no larger than what it is made of, unless it is a matrix product or
-// a convolution: a loop that reads more memory would not be faster.
+// A loop may end before its first round; moved nodes are then computed in vain. So they must not be able to fail
+// (`cannot_fail`), and may take at most kMaxFlops and kMaxBytes. Their outputs must not be larger than their inputs,
+// except for matrix products and convolutions: a loop that reads more memory would not be faster.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kMaxFlops = 100'000'000;
 constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
-// What a function passes through, perhaps under other names.
+// Follows identities back to the output that they pass on.
 NodeOutput behind_identities(const Graph& graph, NodeOutput output) {
   while (graph.at(output.node).has(Trait::kIdentity) && graph.at(output.node).control_inputs().empty()) {
     output = graph.at(output.node).input(output.index);
@@ -32,10 +32,10 @@ NodeOutput behind_identities(const Graph& graph, NodeOutput output) {
   return output;
 }
 
-// What is the same in every round, of one of the loop's functions.
+// Finds the loop-invariant nodes of one of the loop's functions.
 class Invariants {
  public:
-  // `values`: by input; undefined where it changes from round to round.
+  // `values`: by input; undefined if the value changes from round to round.
   Invariants(const GraphFunction& function, const std::vector<Tensor>& values, DeviceKind kind,
              const std::string& device)
       : function_(function),
@@ -53,7 +53,7 @@ class Invariants {
     }
   }
 
-  // Nodes to be moved, in order.
+  // Returns the nodes to be moved, in order.
   std::vector<int> find() {
     std::vector<int> moved;
     for (const int id : function_.needed()) {
@@ -67,7 +67,7 @@ class Invariants {
         inference_.run(node);
       } catch (const Error& error) {
         if (is_stop(error)) throw;
-        continue;  // the loop says so, if it gets so far
+        continue;  // the loop reports it, if it gets there
       }
       if (node.is(OpKind::kConstant)) {
         of_[id] = What::kConstant;
@@ -81,7 +81,7 @@ class Invariants {
     return moved;
   }
 
-  // Whether somebody who stays in the loop needs that output.
+  // Whether a node that stays in the loop reads that output.
   bool is_read_inside(NodeOutput output) const {
     const auto stays = [&](int id) {
       const auto found = of_.find(id);
@@ -105,7 +105,7 @@ class Invariants {
     SmallVector<OutputInfo, 4> inputs;
     SmallVector<const Tensor*, 8> values;
     int64_t most = 0;
-    bool varies = false;  // what is made of constants only is folded
+    bool varies = false;  // otherwise constant folding handles it
     for (const NodeOutput& input : node.inputs()) {
       values.push_back(&inference_.at(input));
       inputs.push_back(info_of(*values.back()));
@@ -144,11 +144,11 @@ class LoopMover {
   }
 
  private:
-  // One of the loop's functions, and what of it is moved.
+  // One of the loop's functions, and the values moved out of it.
   struct Part {
     std::shared_ptr<const GraphFunction> function;
     FunctionDraft draft;
-    std::vector<std::pair<NodeOutput, NodeOutput>> taken;  // what was an output in it, and where it is before the loop
+    std::vector<std::pair<NodeOutput, NodeOutput>> taken;  // (output in the function, output before the loop)
   };
 
   void move(int id) {
@@ -159,7 +159,7 @@ class LoopMover {
       all = all && function != nullptr;
       if (function != nullptr) parts.push_back({function, FunctionDraft(*function), {}});
     });
-    const auto body = std::ranges::find_if(parts, [&](const Part& part) {  // the condition gives one value
+    const auto body = std::ranges::find_if(parts, [&](const Part& part) {  // the condition has only one output
       return part.function == graph_.at(id).attr("body").as<FunctionRef>().body;
     });
     if (!all || parts.size() != 2 || body == parts.end() || parts[0].function == parts[1].function) return;
@@ -189,7 +189,7 @@ class LoopMover {
     take_place_of_call(graph_, id, graph_.add(std::move(spec)));
   }
 
-  // What is known of the values that the body hands on as they are.
+  // The abstract values of inputs that the body passes on unchanged; undefined for others.
   std::vector<Tensor> invariants(const Node& loop, const GraphFunction& body) const {
     const Endpoints& endpoints = body.endpoints();
     std::vector<Tensor> values(endpoints.inputs.size());
@@ -203,7 +203,7 @@ class LoopMover {
     return values;
   }
 
-  // Adds what moves to the graph.
+  // Adds the moved nodes to the graph.
   void move_part(int loop, Part& part, const std::vector<Tensor>& values) {
     const std::string device = graph_.at(loop).device();
     const std::string name = graph_.at(loop).name();

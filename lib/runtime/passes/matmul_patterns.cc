@@ -1,11 +1,10 @@
-// Matrix products of what is there, for what is read: a transposed operand becomes an attribute of the product, and of
-// a product that only a Slice reads just that part is computed, from parts of the operands. (The gradient of x in
-// concat({data, x}) is such a part, as in the cells of recurrent networks.) Sums of products may be taken in another
-// order than by the separate ops, so results may differ in the last bits. A product whose inner dimension is 1, as in
-// the gradient that one example gives to a layer's weights, is a Mul of columns by rows, which elementwise loops and
-// the reductions at their ends take up.
+// Simplifies matrix products. A transposed operand becomes an attribute of the product. If only a Slice reads a
+// product, just that part is computed, from parts of the operands (an example is the gradient of x in concat({data,
+// x}), as in cells of recurrent networks). Sums of products may be taken in another order than by the separate ops, so
+// results may differ in the last bits. A product whose inner dimension is 1, as in the gradient of a layer's weights
+// from one example, becomes a Mul of columns by rows, which elementwise loops and their final reductions can take.
 //
-// One of the files outside op blocks that name ops (as objects, never as text).
+// Names ops (as objects, never as text), which few files outside op blocks may do.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,10 +19,10 @@ namespace panto::passes {
 
 namespace {
 
-// A multiplication is worth so many times less than copying an element of an operand.
+// Copying one element of an operand costs as much as this many multiplications.
 constexpr double kProductsOfCopy = 32;
 
-// Of one dimension.
+// A range of one dimension.
 struct Range {
   int64_t begin, size;
 };
@@ -60,7 +59,8 @@ class Narrower {
     }
   }
 
-  // Where an elementwise op or a reduction reads it: alone it is as fast either way.
+  // Turns a product with inner dimension 1 into a Mul, if an elementwise op or reduction reads it; on its own it is not
+  // faster.
   void multiply_elementwise(int id) {
     const Node& product = graph_.at(id);
     const bool batch = &product.op() == &kBatchMatMul;
@@ -149,7 +149,7 @@ class Narrower {
     return product.attr(&product.op() == &kBatchMatMul ? kAdjoints[side] : kTransposes[side]).as<bool>();
   }
 
-  // What a Slice reads of a matrix; nothing where that is not known, or not there.
+  // The ranges of a matrix that a Slice reads; nullopt if they are unknown or out of bounds.
   std::optional<std::array<Range, 2>> ranges(const Node& slice, const PartialShape& matrix) const {
     const auto begin = constant_integers(graph_, slice.input(1)), size = constant_integers(graph_, slice.input(2));
     if (!begin || !size || begin->size() != 2 || size->size() != 2) return std::nullopt;
@@ -164,7 +164,7 @@ class Narrower {
     return found;
   }
 
-  // Of a matrix, along this dimension.
+  // Adds a Slice of a matrix along one dimension.
   NodeOutput part(const Node& like, NodeOutput matrix, int along, Range range) {
     const int64_t other = graph_.info(matrix).shape.dim(1 - along);
     const auto both = [&](int64_t here, int64_t there) {

@@ -1,8 +1,8 @@
-// Ops that give the same elements in the same order, in another shape: Reshape, ExpandDims, Squeeze, and Transpose
-// where it moves dimensions of 1 only. A chain of them is one Reshape, or nothing, bit by bit. Only where all shapes
-// are known and written down: a shape that is only inferred may turn out not to fit.
+// Merges ops that only change the shape: Reshape, ExpandDims, Squeeze, and a Transpose that only moves dimensions of 1.
+// A chain of them becomes one Reshape, or none; results are the same to the bit. Only if all shapes are known and given
+// as constants: an inferred shape may turn out not to fit.
 //
-// One of the files outside op blocks that name ops (as objects, never as text).
+// Names ops (as objects, never as text), which few files outside op blocks may do.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -39,7 +39,7 @@ class Reshaper {
     return how && (&op != &kTranspose || keeps_order(graph_.info(node.input(0)).shape, *how));
   }
 
-  // Dimensions of another size than 1 stay in their order.
+  // Whether the dimensions of size other than 1 keep their order.
   static bool keeps_order(const PartialShape& shape, const std::vector<int64_t>& perm) {
     const int64_t rank = shape.rank();
     int64_t last = -1;

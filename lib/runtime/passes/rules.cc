@@ -24,7 +24,7 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
 
 namespace {
 
-// What is known of inputs, as tensors.
+// Abstract values of a node's inputs.
 class AbstractValues {
  public:
   AbstractValues(const Graph& graph, std::span<const NodeOutput> inputs) {
@@ -100,7 +100,7 @@ bool cannot_fail(const Node& node, std::span<const OutputInfo> inputs, std::span
   }
   if (op.has(Trait::kReduction)) return is_constant(1) && !dtypes::kInteger.contains(inputs[0].dtype);
   if (op.has(Trait::kContraction) || op.is(OpKind::kCast)) return true;
-  // Integers may be divided by 0.
+  // Integer ops may divide by 0.
   return op.has(Trait::kElementwise) && (op.has(Trait::kCommutative) || !dtypes::kInteger.contains(inputs[0].dtype));
 }
 

@@ -21,9 +21,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "panto costs 1";
-constexpr int kMostDepth = 8;  // of functions that call functions: beyond it they cost nothing
+constexpr int kMostDepth = 8;  // of nested function calls; deeper ones count as free
 
-// The op with what its time depends on; tensors are not part of it.
+// A key: the op with everything that its time depends on, except tensor attributes.
 std::string text_of(const Graph& graph, const Node& node, DeviceKind kind) {
   std::string text = fmt::format("{} {}(", device_kind_name(kind), node.op().name());
   for (const NodeOutput& input : node.inputs()) {
@@ -76,10 +76,10 @@ struct CostModel::Impl {
   std::map<DeviceKind, DeviceRates> rates;
   TransferRates transfer;
   std::map<std::string, Measured> measured;  // by text_of
-  // By kind: the sum of what was measured, and that of its estimates.
+  // By kind: the sum of measured times, and the sum of their estimates.
   std::map<std::string, std::pair<double, double>, std::less<>> sums;
 
-  // How what was measured on the kind compares with its estimates.
+  // The ratio of measured to estimated times on the kind.
   double scale(DeviceKind kind) const {
     const auto found = sums.find(device_kind_name(kind));
     return found == sums.end() || found->second.second <= 0 ? 1 : found->second.first / found->second.second;
@@ -92,7 +92,7 @@ CostModel::~CostModel() = default;
 DeviceRates CostModel::rates(DeviceKind kind) const {
   const std::lock_guard lock(impl_->mutex);
   if (const auto found = impl_->rates.find(kind); found != impl_->rates.end()) return found->second;
-  // What is worth its own memory is faster than the host, and asking it for work takes longer.
+  // Devices with memory of their own are assumed to be faster than the host, with slower launches.
   if (kind == DeviceKind::kCpu) return {};
   return {.seconds_per_call = 5e-6, .operations_per_second = 1e13, .bytes_per_second = 1e12};
 }

@@ -1,14 +1,14 @@
-// CostModel: how long nodes take on devices, and values from one device to another. What placement by cost asks.
+// CostModel: how long nodes take on devices, and transfers between devices. Used by placement by cost.
 //
 //   Session s(graph, {.placement = "by_cost"});
 //   s.costs().load("costs.json");                     // what earlier processes measured
 //   s.run(...);                                       // placed by it, and measured
 //   s.costs().save("costs.json");
 //
-// A node's time is the shortest that was measured of the op with these attributes, types and shapes on a device of that
-// kind. What was not measured is estimated from operations, bytes and the rates of the kind, and scaled by how what was
-// measured there compares with its estimates. A dimension that is not known counts as 1, and a loop's body as often as
-// `kRounds` says.
+// A node's time is the shortest time measured for the op with the same attributes, types and shapes on a device of that
+// kind. If there is none, the time is estimated from operations, bytes and the rates of the kind, and scaled by the
+// ratio of measured to estimated times on that kind. An unknown dimension counts as 1, and the body of a loop counts
+// kRounds times.
 // Thread-safe.
 #pragma once
 
@@ -23,13 +23,13 @@
 
 namespace panto {
 
-// Of devices of one kind.
+// The speed of devices of one kind.
 struct DeviceRates {
   double seconds_per_call = 1e-6;
   double operations_per_second = 2e10;
   double bytes_per_second = 1e10;  // read and written
 };
-// Of what goes from a device to another one.
+// The speed of transfers between devices.
 struct TransferRates {
   double seconds_per_transfer = 2e-6;
   double bytes_per_second = 5e9;
@@ -49,18 +49,18 @@ class PANTO_EXPORT CostModel {
   TransferRates transfer_rates() const;
   void set_transfer_rates(const TransferRates& rates);
 
-  // Of one run of the node on devices of the kind. 0 where no kernel runs: constants, feeds, identities.
+  // The time of one run of the node on devices of the kind. 0 if no kernel runs: constants, feeds, identities.
   double seconds(const Graph& graph, const Node& node, DeviceKind kind) const;
-  // The same without what was measured.
+  // The same, ignoring measurements.
   double estimate(const Graph& graph, const Node& node, DeviceKind kind) const;
   double transfer_seconds(int64_t bytes) const;
 
-  // A run of the node took so long. Of several the shortest counts: the others waited for something.
+  // Records that a run of the node took `seconds`. The shortest of several counts: the others waited for something.
   void note(const Graph& graph, const Node& node, DeviceKind kind, double seconds);
   int num_measured() const;
 
-  // A JSON file. `load` adds what is there to what is known; the shorter time counts. Throw as write_file and
-  // read_file; InvalidArgument for a file of another kind.
+  // Write and read a JSON file. `load` merges the file's times with the known ones; the shorter time counts. They throw
+  // as write_file and read_file do; `load` throws InvalidArgument for a file of another format.
   void save(const std::string& path) const;
   void load(const std::string& path);
 

@@ -11,7 +11,7 @@ namespace panto {
 
 namespace {
 
-// What all simulations of one graph share.
+// Data that all simulations of one graph share.
 class Problem {
  public:
   Problem(const Graph& graph, const std::vector<PlacementGroup>& groups, const CostModel& costs)
@@ -45,7 +45,7 @@ class Problem {
     }
     return costs_.transfer_seconds(bytes);
   }
-  // What is where it is wanted before the run begins.
+  // Nodes whose values exist on all devices before the run.
   bool is_everywhere(const Node& node) const { return node.is(OpKind::kConstant) || node.is(OpKind::kVariableHandle); }
 
  private:
@@ -65,11 +65,11 @@ class Simulation {
         end_(static_cast<size_t>(problem.graph().id_limit()), 0),
         device_(static_cast<size_t>(problem.graph().id_limit()), nullptr) {}
 
-  // When it would end there.
+  // The time at which the node would end on `device`.
   double end_on(const Node& node, const Device& device) {
     double begin = free(device);
     const double seconds = problem_.seconds(node, device.kind());
-    if (seconds == 0) begin = 0;  // nothing runs: its outputs are there when its inputs are
+    if (seconds == 0) begin = 0;  // no kernel runs: outputs are ready with the inputs
     for (const NodeOutput& input : node.inputs()) begin = std::max(begin, arrival(input, device));
     for (const int before : node.control_inputs()) begin = std::max(begin, end_[static_cast<size_t>(before)]);
     return begin + seconds;
@@ -103,7 +103,7 @@ class Simulation {
   Problem& problem_;
   std::vector<double> end_;               // by node id
   std::vector<const Device*> device_;     // by node id
-  std::map<const Device*, double> free_;  // when it has done with what came so far
+  std::map<const Device*, double> free_;  // when the device becomes free
   std::map<std::pair<NodeOutput, const Device*>, double> arrivals_;
   double latest_ = 0;
 };
@@ -117,7 +117,7 @@ double simulate(Problem& problem, const std::vector<const Device*>& devices) {
   return simulation.latest();
 }
 
-// Each group is placed with the first of its nodes that takes time or reads something.
+// Places each group when its first node that takes time or has inputs is reached.
 std::vector<const Device*> choose_greedily(Problem& problem) {
   std::vector<const Device*> devices(problem.groups().size(), nullptr);
   Simulation simulation(problem);

@@ -1,4 +1,4 @@
-// Placement by cost: a simulation in which each node goes where it ends soonest. Internal.
+// Placement by cost: a simulation in which each node goes to the device where it finishes first. Internal.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace panto {
 
-// Nodes that are placed together, and where that may be; what is there comes first where it makes no difference.
+// Nodes that must be on one device, and the possible devices; the first one wins a tie.
 struct PlacementGroup {
   std::vector<int> nodes;
   std::vector<const Device*> choices;
@@ -17,15 +17,15 @@ struct PlacementGroup {
 
 struct PlacementByCost {
   std::vector<const Device*> devices;  // by group
-  double seconds = 0;                  // of a run with these, in the simulation
-  double single_seconds = 0;           // the same with everything on `single` that may be there
+  double seconds = 0;                  // simulated time of a run
+  double single_seconds = 0;           // the same, with everything on `single` that can run there
   const Device* single = nullptr;
 };
 
-// A device computes one node after the other, in the graph's topological order. A node begins when its device has done
-// with those before it and its inputs are there: when they were made and, from another device, transferred, once for
-// all readers of a device. Feeds are where their groups are, at time 0; constants are everywhere.
-// Never worse than the best single device in the same simulation: where it would be, everything is there.
+// In the simulation, a device computes one node after the other, in the graph's topological order. A node begins when
+// its device has finished the nodes before it and its inputs have arrived. An input from another device is transferred
+// once per reading device. Feeds are where their groups are, at time 0; constants are everywhere.
+// The result is never worse than the best single device in the same simulation: if it would be, that device is used.
 PANTO_EXPORT PlacementByCost place_by_cost(const Graph& graph, const std::vector<PlacementGroup>& groups,
                                            const CostModel& costs);
 // The simulated time of one placement.

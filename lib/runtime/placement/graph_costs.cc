@@ -55,14 +55,14 @@ class Counter {
         sum.add(count_called(graph, node, depth), rounds(node));
       } catch (const Error& error) {
         if (is_stop(error)) throw;
-        log_info(std::string("costs: ") + error.what());  // a function does not fit: the run says so, if it calls it
+        log_info(std::string("costs: ") + error.what());  // the function does not fit; a run that calls it reports that
         sum.known = false;
       }
     }
     return sum;
   }
 
-  // Of the functions of which plans could be made, each once.
+  // The sum over all functions, each counted once; nullopt if a function has no plan.
   std::optional<int64_t> peak_of_functions() const { return peak_; }
   void add_peak(const Graph& graph, const Endpoints& endpoints) {
     const std::optional<int64_t> peak = peak_of(graph, endpoints);
@@ -91,7 +91,7 @@ class Counter {
       } else {
         sum.add(one);
       }
-      // Calls are the nodes of their function when a plan is made.
+      // A plan inlines calls, so they need no plan of their own.
       if (!node.is(OpKind::kCall) && planned_.insert(function).second) add_peak(called, function->endpoints());
     });
     return sum;
@@ -106,14 +106,14 @@ class Counter {
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = info_of(known[i]);
   }
 
-  // The function's graph with what is known of a call.
+  // The function's graph with shapes inferred from a call.
   static Graph with_inputs(const GraphFunction& function, const std::vector<OutputInfo>& inputs) {
     Graph graph = function.graph();
     std::vector<std::pair<NodeOutput, Tensor>> given;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const NodeOutput input = function.endpoints().inputs[i];
       const PartialShape& declared = graph.info(input).shape;
-      if (!declared.compatible_with(inputs[i].shape)) continue;  // the call says so when it runs
+      if (!declared.compatible_with(inputs[i].shape)) continue;  // the call reports that when it runs
       given.emplace_back(input, meta_tensor(inputs[i].dtype, declared.merged_with(inputs[i].shape)));
     }
     infer_shapes(graph, given);
@@ -127,7 +127,7 @@ class Counter {
       if (graph.at(id).is(OpKind::kPlaceholder)) feeds.push_back({{id, 0}, graph.at(id).output(0)});
     }
     ExecutableOptions options{.passes = "off"};
-    options.resources = std::make_shared<ResourceManager>();  // of variables that are nobody's
+    options.resources = std::make_shared<ResourceManager>();  // for temporary variables
     try {
       return Executable::make(graph, feeds, endpoints.outputs, endpoints.effects, options)->stats().planned_bytes;
     } catch (const Error& error) {

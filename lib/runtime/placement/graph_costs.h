@@ -1,4 +1,7 @@
-// GraphCosts: what one run of a graph computes, moves and keeps, before it runs. What `panto optimize` shows.
+// GraphCosts: an estimate of what one run of a graph computes, moves and keeps in memory. Shown by `panto optimize`.
+//
+//   const GraphCosts costs = graph_costs(graph);
+//   std::cout << costs.operations.value_or(0) << " operations";
 #pragma once
 
 #include <cstdint>
@@ -11,22 +14,22 @@
 
 namespace panto {
 
-// What is not known, as some shape is not, is std::nullopt.
+// A value is nullopt if it is not known because a shape is not known.
 struct GraphCosts {
   int nodes = 0;           // of the graph itself
-  int functions = 0;       // that they call, each once
-  int function_nodes = 0;  // of those
-  // Of the nodes that kernels run, with what the functions do that they call: a loop's as often as CostModel::kRounds
-  // says, of branches the largest.
+  int functions = 0;       // functions that they call, each counted once
+  int function_nodes = 0;  // nodes of those functions
+  // For all nodes with kernels, including those of called functions: a loop's body counts CostModel::kRounds times, a
+  // conditional counts its most expensive branch.
   std::optional<double> operations;
   std::optional<double> bytes_moved;  // read and written
-  // Of the values that a plan of the graph as it is, and those of the functions, make room for beforehand
-  // (PlanStats::planned_bytes), without what is fed and given out. Nothing of a graph that no plan can be made of, and
-  // of one with loops or conditionals of TensorFlow 1.
+  // Memory that plans of the graph as it is, and of its functions, reserve for values (PlanStats::planned_bytes),
+  // without feeds and fetches. nullopt if no plan can be made, and for graphs with loops or conditionals of TensorFlow
+  // 1.
   std::optional<int64_t> peak_bytes;
 };
 
-// `shapes`: more than the graph says of some of its Placeholders. Throws InvalidArgument where they do not fit.
+// `shapes`: shapes of Placeholders, more precise than the graph's. Throws InvalidArgument if they contradict the graph.
 PANTO_EXPORT GraphCosts graph_costs(const Graph& graph,
                                     std::span<const std::pair<NodeOutput, PartialShape>> shapes = {});
 

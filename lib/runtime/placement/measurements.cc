@@ -3,7 +3,7 @@
 namespace panto {
 
 namespace {
-constexpr int kMeasuredRuns = 8;  // the first ones find memory and caches cold
+constexpr int kMeasuredRuns = 8;  // several, as memory and caches are cold in the first ones
 }
 
 std::unique_ptr<MeasuredRun> Measurements::begin() {

@@ -1,4 +1,4 @@
-// How long a plan's first runs take, step by step, for the CostModel that places the next graphs. Internal.
+// Times the first runs of a plan, step by step, for the CostModel that places later graphs. Internal.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace panto {
 
-// One run. Each part's steps are timed by the thread that runs the part.
+// One measured run. The thread that runs a part times its steps.
 class MeasuredRun {
  public:
   explicit MeasuredRun(const Plan& plan) : begin_(now()) {
@@ -22,7 +22,7 @@ class MeasuredRun {
   void time(const PartPlan& plan, size_t part, size_t step, const Work& work) {
     const double begin = now();
     work();
-    // What the device was asked for has to be done, too.
+    // Include the asynchronous work of the device.
     Device* device = plan.steps[step].device;
     if (device != nullptr && device->stream() != nullptr) device->synchronize();
     seconds_[part][step] = now() - begin;
@@ -41,12 +41,12 @@ class MeasuredRun {
 // Thread-safe.
 class Measurements {
  public:
-  // `plan` outlives it.
+  // `plan` must outlive the object.
   Measurements(const Plan& plan, std::shared_ptr<CostModel> costs) : plan_(plan), costs_(std::move(costs)) {}
-  // Null when enough runs were measured.
+  // Returns null once enough runs were measured.
   std::unique_ptr<MeasuredRun> begin();
   void end(std::unique_ptr<MeasuredRun> run);
-  // Of the runs so far; 0: none.
+  // The shortest run so far; 0: none.
   double shortest() const noexcept { return shortest_.load(std::memory_order_relaxed); }
 
  private:

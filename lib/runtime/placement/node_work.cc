@@ -63,7 +63,7 @@ NodeWork work_of(const Call& call) {
   if (op.has(Trait::kShapeOnly) || calls_functions(op)) return {.known = true};
   work.operations = op.has(Trait::kDataMovement) ? 0 : made;
   if (op.flops() != nullptr) {
-    // What the shape function said is not there where it was not asked.
+    // The abstract outputs are missing if the shape function was not run; fill them in from the outputs.
     Call known;
     known.op = call.op;
     known.inputs = call.inputs;

@@ -1,4 +1,4 @@
-// What one run of a node computes and moves, as far as shapes say it. Internal.
+// Operations and bytes of one run of a node, as far as shapes tell. Internal.
 #pragma once
 
 #include "panto/lib/core/call/call.h"
@@ -9,11 +9,11 @@ namespace panto {
 struct NodeWork {
   double operations = 0;
   double bytes = 0;    // read and written
-  bool known = false;  // all shapes are; a dimension that is not counts as 1
+  bool known = false;  // all shapes are known; an unknown dimension counts as 1
 };
-// Of the node itself: not of the functions that it calls.
+// The work of the node itself, without functions that it calls.
 NodeWork work_of(const Graph& graph, const Node& node);
-// Of a call that has its outputs.
+// The work of an eager call whose outputs are set.
 NodeWork work_of(const Call& call);
 
 }  // namespace panto

@@ -66,7 +66,7 @@ class Placer {
   }
 
  private:
-  // Devices that do no work get none that may be elsewhere.
+  // Removes devices that do no work from the choices of groups that can go elsewhere.
   void leave_out_idle(std::vector<PlacementGroup>& groups) const {
     for (Device* device : devices_) {
       if (device->works()) continue;
@@ -76,7 +76,7 @@ class Placer {
     }
   }
 
-  // The position in specs_ of what the node asks for.
+  // The position in specs_ of the device that the node asks for.
   int request(const Node& node) {
     if (const auto found = known_.find(node.device()); found != known_.end()) return found->second;
     DeviceSpec spec = DeviceSpec::parse(node.device());
@@ -101,7 +101,7 @@ class Placer {
     constexpr std::string_view kPrefix = "loc:@";
     for (const std::string& text : classes->as<std::vector<std::string>>()) {
       if (!text.starts_with(kPrefix)) continue;
-      // It may have been pruned: then there is nothing to be near to.
+      // The other node may have been pruned; then there is no constraint.
       const Node* other = graph_.find(std::string_view(text).substr(kPrefix.size()));
       if (other != nullptr) join(node.id(), other->id());
     }
@@ -109,17 +109,17 @@ class Placer {
 
   void join(int a, int b) { groups_.union_set(static_cast<size_t>(a), static_cast<size_t>(b)); }
 
-  // Their kernels only call functions, whose nodes are placed by themselves.
+  // Their kernels only call functions, whose nodes are placed on their own.
   static bool is_call_of_choice(const Node& node) {
     return node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop);
   }
 
-  // A composite is on any device: by a kernel, or by the ops of its body.
+  // A composite can be on any device: by its kernel, or by the ops of its body.
   static bool may_be_on(const Node& node, const Device& device) {
     return (node.op().is_composite() && !is_call_of_choice(node)) || runs_on(node, device);
   }
 
-  // Where the nodes of the group may be, not empty; where they are unless the cost decides first.
+  // The devices on which the group may be; never empty. The first is used unless costs decide.
   std::vector<const Device*> choices_for(const std::vector<int>& group) {
     const auto asked = [&](int id, const Device& device) {
       return specs_[static_cast<size_t>(spec_of_[static_cast<size_t>(id)])].matches(device);
@@ -146,7 +146,7 @@ class Placer {
     if (able.empty() && std::ranges::all_of(group, [&](int id) { return is_call_of_choice(graph_.at(id)); })) {
       return {devices_[0]};
     }
-    // With no kernel anywhere the step itself says what exists.
+    // If no device has a kernel, the step's own error lists the existing kernels.
     if (able.empty()) return {soft_ ? devices_[0] : agreed[0]};
     if (stays_on_host(group)) {
       const auto cpu = std::ranges::find(able, DeviceKind::kCpu, &Device::kind);
@@ -157,7 +157,7 @@ class Placer {
     return able;
   }
 
-  // Given by the host, or read there only.
+  // Whether the group is a node whose value comes from the host or is only read there.
   bool stays_on_host(const std::vector<int>& group) const {
     if (group.size() != 1) return false;
     const Node& node = graph_.at(group[0]);
@@ -196,7 +196,7 @@ std::optional<PlacementByCost> place_and_expand(Graph& graph, Device& usual, boo
     return std::ranges::none_of(all, [&](const Device* device) { return runs_on(node, *device); });
   };
   expand_composites(graph, runs_nowhere);
-  std::vector<std::pair<int, std::string>> asked;  // of composites: where they are to be, as written
+  std::vector<std::pair<int, std::string>> asked;  // of composites: the requested device, as written
   for (int id : graph.ids()) {
     if (is_composite(graph.at(id))) asked.emplace_back(id, graph.at(id).device());
   }
@@ -204,7 +204,7 @@ std::optional<PlacementByCost> place_and_expand(Graph& graph, Device& usual, boo
   std::unordered_set<int> without_kernel;
   for (const auto& [id, device] : asked) {
     if (runs_on(graph.at(id), device_of(graph.at(id)))) continue;
-    graph.set_device(id, device);  // each part is placed by itself
+    graph.set_device(id, device);  // each node of the body is placed on its own
     without_kernel.insert(id);
   }
   if (without_kernel.empty()) return by_cost;

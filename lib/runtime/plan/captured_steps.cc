@@ -10,11 +10,11 @@
 namespace panto {
 namespace {
 
-// To launch a graph costs as much as a few kernels.
+// Launching a graph costs as much as launching a few kernels.
 constexpr uint32_t kFewestSteps = 6;
-// A copy of so much takes a GPU as long as the smallest kernel.
+// A copy of this size takes a GPU as long as its smallest kernel.
 constexpr size_t kMostStagedBytes = size_t{4} << 20;
-// Capturing costs about as much as running the steps so many times.
+// Capturing costs about as much as running the steps this many times.
 constexpr int64_t kLaunchesPerCapture = 8;
 constexpr int64_t kFirstCaptures = 4;
 
@@ -50,20 +50,20 @@ class Finder {
   std::span<const PlanValue> inputs(const PlanStep& step) const {
     return {plan_.inputs.data() + step.first_input, step.num_inputs};
   }
-  // Of values that are no constants.
+  // Precondition: the value is not a constant.
   OutputInfo info(const PlanValue& value) const {
     if (value.kind == PlanValue::Kind::kFeed) return whole_.feeds[static_cast<size_t>(value.index)].info;
     const PlanTemporary& t = temporary(static_cast<uint32_t>(value.index));
     return {t.dtype, t.shape};
   }
 
-  // What it does depends on nothing but the addresses of its inputs and outputs, and the values there.
+  // Whether the step depends on nothing but the addresses of its inputs and outputs and the values there.
   bool fits(const PlanStep& step, const Device* device) const {
     if (step.prepared == nullptr || step.prepared->asynchronous() || step.device != device || !device->captures()) {
       return false;
     }
     const Op& op = step.prepared->op();
-    // Variables are read, or changed in place; nothing else that has a state is known.
+    // The only state allowed is variables, which are read or changed in place.
     if (op.has_effect(Effect::kRandom | Effect::kExternal | Effect::kAllocates)) return false;
     if (op.has_effect(Effect::kWrites) && !op.has_effect(Effect::kReads)) return false;
     if (!step.prepared->static_shapes()) return false;
@@ -80,11 +80,11 @@ class Finder {
     return value.device == device && what.shape.fully_known();
   }
 
-  // What an op makes itself and somebody asks for later cannot be told where to go. The last end up to this one that no
-  // such output is needed beyond.
+  // Outputs that an op allocates itself have no fixed address, so they must not be read after the range. Returns the
+  // largest end, at most `end`, for which that holds.
   uint32_t before_escapes(uint32_t first, uint32_t end) const {
     uint32_t good = first;
-    uint32_t needed = 0;  // steps below this one ask for what an op made itself
+    uint32_t needed = 0;  // the end must not be below this, as earlier steps read outputs that an op allocated
     for (uint32_t s = first; s < end; ++s) {
       const PlanStep& step = plan_.steps[s];
       for (uint32_t t = step.first_output; step.makes_own && t < step.first_output + step.num_outputs; ++t) {
@@ -134,10 +134,10 @@ class Finder {
 
   const Plan& whole_;
   const PartPlan& plan_;
-  std::vector<uint32_t> ends_;  // of segments: another part's steps come in between
+  std::vector<uint32_t> ends_;  // ends of segments, after which other parts' steps run
 };
 
-// Of two tensors that are alike, on one device.
+// Copies between two tensors of equal type, shape and device.
 void copy_bytes(const Tensor& to, const Tensor& from) {
   if (from.nbytes() > 0) to.device().copy_within(to.impl()->data, from.impl()->data, from.nbytes());
 }
@@ -150,7 +150,7 @@ bool is_same(const std::weak_ptr<Resource>& a, const ResourceHandle& b) {
   return !a.owner_before(b) && !b.owner_before(a);
 }
 
-// Precondition: locked.
+// Precondition: the variable is locked.
 bool is_usable(const VariableResource& variable, const CapturableSteps::Handle& handle, const Device& device) {
   if (handle.written) return variable.updated_in_place(device);
   return variable.value().defined() && &variable.value().device() == &device;
@@ -160,7 +160,7 @@ bool is_usable(const VariableResource& variable, const CapturableSteps::Handle& 
 
 std::vector<CapturableSteps> find_capturable(const Plan& plan, size_t part) { return Finder(plan, part).run(); }
 
-// All variables of the steps, each once, in an order that is the same for everybody.
+// Locks all variables of the steps, each once, in an order that is the same for all threads.
 class CapturedSteps::Locks {
  public:
   explicit Locks(std::vector<VariableResource*> variables) {
@@ -196,7 +196,7 @@ void CapturedSteps::run(PartState& state, const Callable<void()>& one_by_one) {
   }
 }
 
-// Makes the outputs. Whether everything that has no place of its own is where it was at the last run.
+// Allocates the outputs. Returns whether every value that is not staged has the address that it had in the last run.
 bool CapturedSteps::look(PartState& state) {
   const bool seen = std::exchange(looked_, true);
   bool same = seen;
@@ -218,7 +218,7 @@ bool CapturedSteps::look(PartState& state) {
   return same;
 }
 
-// A place of its own for what moves. False: it is too large for that, or there is no memory.
+// Allocates a staged copy for a value that moves. Returns false if it is too large or memory is short.
 bool CapturedSteps::stage(size_t i, const Tensor& like) {
   if (like.nbytes() > kMostStagedBytes) return false;
   try {
@@ -229,18 +229,18 @@ bool CapturedSteps::stage(size_t i, const Tensor& like) {
   return true;
 }
 
-// False: nothing was done, and nothing is captured.
+// Returns false if nothing could be captured; nothing was done then.
 bool CapturedSteps::capture(PartState& state, const Callable<void()>& one_by_one) {
   captured_.variables.clear();
   for (const CapturableSteps::Handle& handle : steps_.variables) {
     const Tensor& input = *state.inputs[handle.input];
     const VariableResource& variable = variable_of(input);
     const std::lock_guard lock(variable.mutex());
-    // A value of another shape would need other work.
+    // The shape must be fixed, as another shape would need other work.
     if (!variable.shape().fully_known() || !is_usable(variable, handle, *steps_.device)) return false;
     captured_.variables.push_back({resource_of(input), variable.value().impl()->data});
   }
-  // Held, so that no step takes them over: they are needed again.
+  // Hold references, so that no step overwrites the buffers: they are needed again.
   const std::vector<Tensor> before = state.temporaries;
   const std::vector<Tensor> places = staged_;
   const PlanStep& last = plan_.steps[steps_.end - 1];
@@ -261,8 +261,8 @@ bool CapturedSteps::capture(PartState& state, const Callable<void()>& one_by_one
     captured_.work = steps_.device->capture(one_by_one);
     refused_ = captured_.work == nullptr;
   } catch (const Error&) {
-    // There is no memory for it, or a step needs what it cannot have while it is captured. What is wrong with a step
-    // itself is thrown again when it is done by itself.
+    // Memory is short, or a step does something that cannot be captured. A step's own error is thrown again when the
+    // steps run one by one.
     captured_.work = nullptr;
   }
   std::ranges::copy(given, inputs.begin());
@@ -270,7 +270,7 @@ bool CapturedSteps::capture(PartState& state, const Callable<void()>& one_by_one
   return captured_.work != nullptr;
 }
 
-// False: nothing was done, since a variable is another one or not as it was, or the device refused.
+// Returns false, having done nothing, if a variable was replaced or moved, or if the device refused.
 bool CapturedSteps::launch(PartState& state) {
   std::vector<VariableResource*> variables;
   for (size_t v = 0; v < steps_.variables.size(); ++v) {
@@ -292,7 +292,7 @@ bool CapturedSteps::launch(PartState& state) {
     try {
       captured_.work->launch();
     } catch (const Error&) {
-      return false;  // a step that is done by itself says what is wrong
+      return false;  // running the steps one by one reports the error
     }
   }
   ++launches_;

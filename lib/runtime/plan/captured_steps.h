@@ -1,11 +1,11 @@
-// Steps of a plan that a device captures and from then on does as a whole: on a GPU one graph is launched instead of
-// each step's kernels. Internal.
+// Steps of a plan that a device captures once and then replays as a whole: on a GPU, one graph launch replaces the
+// launches of the steps' kernels. Internal.
 //
-// Captured work has addresses in it, so it is launched only while all that it reads and writes is where it was when it
-// was captured. Temporaries of the arena always are. Small tensors that come from outside or go there and turn out to
-// move are copied to or from a place of their own; where others move the steps run one by one, and are captured again
-// as long as that pays. Variables are locked, and looked at, while the work is launched: it changes them in place, so
-// nobody else may hold a value that it would write over.
+// Captured work contains addresses, so it is launched only while everything that it reads and writes is where it was at
+// capture. Temporaries of the arena never move. Small inputs and outputs that do move get a fixed place ("staged"), to
+// or from which they are copied. If larger ones move, the steps run one by one, and are captured again as long as that
+// pays. Variables are locked and checked while the work is launched: it changes them in place, so nothing else may
+// share a value that it overwrites.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace panto {
 
-// Which steps, and what they have to do with the rest of the plan.
+// A range of steps, with the values that it exchanges with the rest of the plan.
 struct CapturableSteps {
   uint32_t first = 0, end = 0;
   Device* device = nullptr;
   std::vector<uint32_t> inputs =
       {};  // positions in PartPlan::inputs, one for each feed or earlier temporary that may move
-  std::vector<uint32_t> outputs = {};  // temporaries that are not in the arena and are asked for later
+  std::vector<uint32_t> outputs = {};  // temporaries outside the arena that later steps or fetches read
   struct Handle {
     uint32_t input = 0;  // position in PartPlan::inputs
     bool written = false;
@@ -32,21 +32,22 @@ struct CapturableSteps {
   std::vector<Handle> variables = {};
 };
 
-// The stretches of a part's steps that are worth it, in order: steps on one device that captures, of known shapes,
-// which look at no values in host memory and draw no random numbers. Precondition: its memory is planned.
+// Returns the ranges of a part's steps that are worth capturing, in order: steps of known shapes on one device that
+// captures, which read no values in host memory and draw no random numbers. Precondition: the part's memory is planned.
 std::vector<CapturableSteps> find_capturable(const Plan& plan, size_t part);
 
-// A run state's own: what was captured of one stretch.
+// The captured work of one range of steps, owned by a run state.
 class CapturedSteps {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive the object.
   CapturedSteps(const PartPlan& plan, const CapturableSteps& steps);
   ~CapturedSteps();
   CapturedSteps(const CapturedSteps&) = delete;
   CapturedSteps& operator=(const CapturedSteps&) = delete;
 
   const CapturableSteps& steps() const noexcept { return steps_; }
-  // Does the work of the steps; `one_by_one` runs them. Precondition: the state's inputs for them are set.
+  // Runs the steps: replays captured work, or calls `one_by_one`, which must run them singly. Precondition: the steps'
+  // inputs are set in `state`.
   void run(PartState& state, const Callable<void()>& one_by_one);
 
  private:
@@ -62,11 +63,11 @@ class CapturedSteps {
   bool refused_ = false;
   int64_t captures_ = 0;
   int64_t launches_ = 0;
-  // Of inputs, then outputs: where they were at the last run, or the place of their own.
+  // By input, then by output: the address at the last run, and the staged copy, if any.
   std::vector<const void*> places_;
   std::vector<Tensor> staged_;
   struct Place {
-    std::weak_ptr<Resource> variable;  // not kept alive, but told from another one at its address
+    std::weak_ptr<Resource> variable;  // weak: tells it from a new variable at the same address
     const void* value = nullptr;       // where it was
   };
   struct Captured {

@@ -1,7 +1,7 @@
-// FunctionPlans: the plans of one function, for the shapes and devices of its calls, and what their runs write to.
-// Internal: traced functions, branches and bodies of loops have one each.
+// FunctionPlans: the plans of one function, for the shapes and devices of its calls, with their run states. Internal:
+// each traced function, branch and loop body has one.
 //
-// A call leaves its plan and the memory that it wrote to where the next one finds it without a lock. Thread-safe.
+// A call leaves its plan and run state where the next call finds them without a lock. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,24 +25,24 @@ namespace panto {
 
 class FunctionPlans {
  public:
-  // Refers to what it is of, which outlives it.
+  // What the plans are made from. The references must outlive the object.
   struct Of {
     const Graph& graph;
     std::span<const NodeOutput> inputs;
     std::span<const NodeOutput> outputs;
     std::span<const int> effects;
-    size_t fixed = 0;  // so many inputs, the last ones, are the same tensors at every call
+    size_t fixed = 0;  // this many inputs, at the end, are the same tensors at every call
     NodeStates* states = nullptr;
     Device* device = nullptr;                            // ExecutableOptions::device
-    std::string name = {};                               // of the function, where placement is logged
-    std::shared_ptr<const Planning> planning = nullptr;  // but for the passes, which `run` is told
-    // Throws where these inputs are none for the function; asked before a plan is made for them.
+    std::string name = {};                               // the function's name, for the placement log
+    std::shared_ptr<const Planning> planning = nullptr;  // all but the passes, which `run` gets
+    // Throws if the inputs do not fit the function; called before a plan is made for them.
     Callable<void(std::span<const Tensor* const>)> check = nullptr;
   };
   explicit FunctionPlans(const Of& of) : of_(of) {}
 
   // `outputs`: undefined handles, to be set. Throws what Executable::make and Executable::run throw.
-  // Inline: every call of a traced function goes through it.
+  // Inlined, as every call of a traced function goes through it.
   [[gnu::always_inline]] void run(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
                                   std::span<Tensor> outputs) {
     const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
@@ -53,7 +53,7 @@ class FunctionPlans {
     run_with_state(step, inputs, passes, outputs);
   }
 
-  // What is compiled for the shapes of one call; it is for other inputs where `executable` does not accept them.
+  // A plan compiled for the shapes of one call; usable for the inputs that `executable` accepts.
   struct Compiled {
     std::string passes;
     std::shared_ptr<const Executable> executable;
@@ -65,7 +65,7 @@ class FunctionPlans {
   void run_with_state(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
                       std::span<Tensor> outputs);
 
-  // The same with all that the next call needs.
+  // A compiled plan with a run state for the next call.
   struct Ready {
     std::shared_ptr<const Compiled> compiled;
     std::unique_ptr<RunState> state;
@@ -74,11 +74,11 @@ class FunctionPlans {
   const Of of_;
   std::mutex mutex_;
   RecentPlans<std::shared_ptr<const Compiled>> compiled_;
-  // The first of compiled_ that needs no state: calls of it are the cheapest that there are. It is kept, so that they
-  // may read it without taking it away from others.
+  // The first of compiled_ that needs no state; its calls are the cheapest. It is never dropped, so that several
+  // threads can read it at once through the raw pointer.
   std::shared_ptr<const Compiled> stateless_;
   std::atomic<const Compiled*> stateless_ready_ = nullptr;
-  ObjectPool<Ready> ready_;  // of those used last: calls need no lock for them
+  ObjectPool<Ready> ready_;  // recently used ones, taken without a lock
 };
 
 }  // namespace panto

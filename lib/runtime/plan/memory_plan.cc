@@ -1,5 +1,5 @@
-// Where the temporaries of a part's plan live. Three questions, one after the other: until when is each needed (and can
-// anybody see it after the run)? which may be written over which? at which offset of the arena is each?
+// Decides where the temporaries of a part's plan live, in three stages: how long each is needed and whether it is
+// visible after the run; which may overwrite which; and the offset of each in the arena.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -13,10 +13,9 @@ namespace panto {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kLeastLeft = int64_t{1} << 20;  // bytes; allocating takes longer than planning ahead
+constexpr int64_t kLeastLeft = int64_t{1} << 20;  // bytes; for smaller buffers, allocation costs more than it saves
 
-// Temporaries that may be views of one another, or written one over the other: all are needed until the last of them
-// is.
+// Groups of temporaries that may be views of one another or share a buffer: all live as long as the last of them.
 class Lives {
  public:
   explicit Lives(const std::vector<PlanTemporary>& temporaries) : parent_(temporaries.size()) {
@@ -34,7 +33,7 @@ class Lives {
     return t;
   }
   int end(int t) { return end_[static_cast<size_t>(group(t))]; }
-  // Some of them may be seen after the run, or by another part.
+  // Whether one of the group may be visible after the run or to another part.
   bool visible(int t) { return visible_[static_cast<size_t>(group(t))] != 0; }
   void join(int a, int b) {
     a = group(a);
@@ -53,7 +52,7 @@ class Lives {
   std::vector<uint8_t> visible_;
 };
 
-// One piece of the arena, for temporaries that were written one over the other.
+// One piece of the arena, for temporaries that share a buffer.
 struct Block {
   int begin = 0, end = 0;  // steps
   int64_t bytes = 0;
@@ -63,7 +62,7 @@ struct Block {
 
 class FreeMemory {
  public:
-  // Best fit; the lowest of equal ones. Where nothing fits the arena grows.
+  // Takes the best fit, and the lowest of equal ones. Grows the arena if nothing fits.
   int64_t take(int64_t bytes) {
     if (const auto fit = by_size_.lower_bound({bytes, 0}); fit != by_size_.end()) {
       const auto [size, offset] = *fit;
@@ -121,8 +120,7 @@ bool may_reuse_any_input(const PlanStep& step) {
   return has(step, Trait::kElementwise) || (step.prepared != nullptr && step.prepared->op().is(OpKind::kFusedLoop));
 }
 
-// What such an op was given may be kept: by a resource, or outside, as by the rendezvous that it was sent to, or in a
-// list.
+// Whether the op may keep its inputs: in a resource, in a list, or outside of the graph, such as in a rendezvous.
 bool keeps_inputs(const PlanStep& step) {
   return step.prepared != nullptr &&
          (step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates | Effect::kExternal) ||
@@ -195,13 +193,14 @@ class MemoryPlanner {
     }
   }
 
-  // What is given out has memory of its own. Where an elementwise op makes it of a large temporary that nobody needs
-  // any more, that has, too: the output then takes it when the plan runs (step.donated), rather than as much again.
+  // Visible outputs are not in the arena. If an elementwise op computes one from a large temporary in its last use, the
+  // temporary is kept out of the arena too: at run time the output then takes its buffer (step.donated) instead of
+  // allocating another.
   void leave_to_outputs(Lives& lives) {
     for (int s = static_cast<int>(plan_.steps.size()) - 1; s >= 0; --s) {
       const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
       if (!may_reuse_any_input(step)) continue;
-      const PlanTemporary& output = temporary(static_cast<int>(step.first_output));  // the one that may take an input
+      const PlanTemporary& output = temporary(static_cast<int>(step.first_output));  // it may take an input
       if (output.in_arena) continue;
       const std::span<const PlanValue> in = inputs(step);
       for (size_t i = 0; i < in.size(); ++i) {
@@ -213,7 +212,7 @@ class MemoryPlanner {
     }
   }
 
-  // An output of an elementwise op, or of several in one loop, goes where an input was that nobody needs any more.
+  // Lets outputs of elementwise ops and fused loops overwrite inputs in their last use.
   void write_over(Lives& lives, std::vector<int>& base) {
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
@@ -234,7 +233,7 @@ class MemoryPlanner {
     }
   }
 
-  // One of the outputs before k is written over it.
+  // Whether an output before k already overwrites the input.
   static bool taken(const std::vector<int>& base, const PlanStep& step, uint32_t k, int input) {
     for (uint32_t before = 0; before < k; ++before) {
       if (base[step.first_output + before] == base[static_cast<size_t>(input)]) return true;
@@ -249,15 +248,15 @@ class MemoryPlanner {
         input.device != output.device || lives.end(in[i].index) != step) {
       return false;
     }
-    // Another input in the same memory could be read after it was written over.
+    // No other input may share the memory: it could be read after the overwrite.
     return std::ranges::all_of(in, [&](const PlanValue& other) {
       return !is_temporary(other) || other.index == in[i].index || lives.group(other.index) != lives.group(in[i].index);
     });
   }
 
   void assign_offsets(Lives& lives, const std::vector<int>& base) {
-    // A block begins with its base, which comes before all that is written over it: they are in the order of the steps
-    // that begin them.
+    // A block begins with its base temporary, which comes before all that overwrite it, so blocks are in the order of
+    // their first steps.
     std::vector<Block> blocks;
     std::vector<int> block_of(plan_.temporaries.size(), -1);
     for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
@@ -334,7 +333,7 @@ class MemoryPlanner {
 }  // namespace
 
 void donate_feeds(Plan& plan) {
-  if (plan.parts.size() != 1) return;  // parts run side by side
+  if (plan.parts.size() != 1) return;  // parts may run at the same time
   PartPlan& part = plan.parts[0];
   std::vector<int> last_use(plan.feeds.size(), -1);
   const auto inputs = [&](const PlanStep& step) {

@@ -1,14 +1,13 @@
-// Plan: a graph as straight lines of prepared calls that find their inputs by position, one line for each device.
-// Internal.
+// Plan: a graph as sequences of prepared calls that find their inputs by position, one sequence per device. Internal.
 //
-// A value is what a node output holds during a run: a feed, a constant, or a temporary of one part. Temporaries whose
-// size is known and which nobody can see after the run live in one arena for each device, where they share memory as
-// their lives allow (memory_plan.cc); the others are allocated by their step and dropped after their last use.
+// A value is what a node output holds during a run: a feed, a constant, or a temporary of one part. Temporaries of
+// known size that are not visible after the run live in one arena per device, where they share memory if their
+// lifetimes allow (memory_plan.cc). Other temporaries are allocated by their step and released after their last use.
 //
-// A value that another part reads is sent by a step of the part that made it, which copies it where the readers' memory
-// is elsewhere, and received by a step of theirs, just before the first who reads it. So is, without a value, what only
-// orders parts that may run side by side. `segments` is an order of all steps that keeps all this, and the order of
-// effects.
+// A value that another part reads is sent by a step of the producing part, which copies it if the readers' memory is
+// elsewhere, and received by a step of the reading part just before its first reader. An order edge between parts that
+// may run at the same time is sent and received the same way, without a value. `segments` is an order of all steps that
+// respects all of this and the order of effects.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +35,7 @@ struct PlanValue {
 };
 
 struct PlanStep {
-  // Of a copy, and of what is sent: the input to the memory of `device`.
+  // kCopy and kSend move their input to the memory of `device`.
   enum class Kind : uint8_t { kCall, kCopy, kSend, kReceive } kind = Kind::kCall;
   uint32_t edge = 0;                                       // of kSend and kReceive: in Partition::edges
   std::shared_ptr<dispatch::Prepared> prepared = nullptr;  // of kCall
@@ -46,13 +45,13 @@ struct PlanStep {
   uint32_t num_inputs = 0;
   uint32_t first_output = 0;  // temporaries first_output ... are its outputs
   uint32_t num_outputs = 0;
-  uint32_t first_dropped = 0;  // in PartPlan::dropped: temporaries that are not needed any more
+  uint32_t first_dropped = 0;  // in PartPlan::dropped: temporaries to release after the step
   uint32_t num_dropped = 0;
-  uint64_t donated = 0;    // inputs whose last use this is, and which the run owns
-  bool makes_own = false;  // the kernel makes the outputs: their shapes are checked
+  uint64_t donated = 0;    // bits of the inputs that the run owns and uses here last
+  bool makes_own = false;  // the kernel allocates the outputs: their shapes are checked
 };
 
-// A temporary's life, in steps, and where its bytes are.
+// A temporary's lifetime, in steps, and its place in memory.
 struct PlanTemporary {
   DType dtype = DType::kInvalid;
   PartialShape shape;  // as inferred
@@ -60,14 +59,14 @@ struct PlanTemporary {
   int made_by = 0;
   int last_use = 0;
   bool fetched = false;
-  bool kept = false;      // by an op that has it: the value of a variable, or what was sent
-  bool sent = false;      // as it is, to another part
+  bool kept = false;      // an op may keep it: as a variable's value, or as a sent value
+  bool sent = false;      // to another part, without a copy
   bool in_arena = false;  // at `offset` of the device's arena
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-// What one device does.
+// The steps of one device.
 struct PartPlan {
   Device* device = nullptr;
   std::vector<PlanTemporary> temporaries;
@@ -78,7 +77,7 @@ struct PartPlan {
   std::vector<std::pair<Device*, int64_t>> arenas;  // device, bytes
 };
 
-// Steps that follow one another.
+// Consecutive steps of one part.
 struct PlanSegment {
   uint32_t part = 0;
   uint32_t first = 0, end = 0;
@@ -95,25 +94,25 @@ struct Plan {
   std::vector<Tensor> constants;
   std::vector<PartPlan> parts;
   std::vector<CrossEdge> edges;
-  std::vector<int> lane_of;  // by part: which run on one thread, as in Partition
+  std::vector<int> lane_of;  // by part: parts of one lane run on one thread, as in Partition
   std::vector<PlanSegment> segments;
   std::vector<PlanFetch> fetches;
   PlanStats stats;
 };
 
-// Makes the plan of a graph that is placed (and, as a rule, optimized) and cut.
+// Makes the plan of a graph that is placed, usually optimized, and partitioned.
 Plan make_plan(WorkGraph work, Partition cut, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options);
-// Decides where temporaries live: fills in lives, offsets, arenas, `donated` and `dropped`.
+// Decides where temporaries live: fills in lifetimes, offsets, arenas, `donated` and `dropped`.
 void plan_memory(PartPlan& plan, PlanStats& stats);
-// Adds to `donated` the feeds that are given away.
+// Adds to `donated` the feeds with `given_away`.
 void donate_feeds(Plan& plan);
 
-// What one run writes to.
+// The mutable state of a run, for one part.
 struct PartState {
   std::vector<Tensor> temporaries;
   std::vector<const Tensor*> inputs;                     // of all steps, one after the other
-  std::vector<std::pair<size_t, size_t>> feeds;          // positions in `inputs` to be set at each run, and the feed
-  std::vector<std::shared_ptr<CapturedSteps>> captured;  // stretches of steps, in their order
+  std::vector<std::pair<size_t, size_t>> feeds;          // (position in `inputs` to set at each run, feed)
+  std::vector<std::shared_ptr<CapturedSteps>> captured;  // captured ranges of steps, in order
 };
 
 }  // namespace panto

@@ -1,4 +1,6 @@
-// PlanStats: what planning made of a graph.
+// PlanStats: figures of a plan: steps, memory, passes, transfers.
+//
+//   std::cout << session.plan_stats().planned_bytes;
 #pragma once
 
 #include <cstdint>
@@ -9,24 +11,24 @@ namespace panto {
 
 struct PlanStats {
   int steps = 0;
-  int dynamic_steps = 0;            // of them, those whose outputs are allocated at each run
-  int64_t planned_bytes = 0;        // of the arenas, with reuse: the peak of what the planned values take
-  int64_t unshared_bytes = 0;       // the same without reuse
-  int64_t packed_bytes = 0;         // of constants as kernels like to read them
-  std::vector<std::string> passes;  // that ran, in order
-  int passes_undone = 0;            // of them, those that failed: a fault of the pass, or of the graph
+  int dynamic_steps = 0;            // of these, steps whose outputs are allocated at each run
+  int64_t planned_bytes = 0;        // size of the arenas: the peak memory of planned values
+  int64_t unshared_bytes = 0;       // the same if no memory were shared
+  int64_t packed_bytes = 0;         // of constants repacked for their kernels
+  std::vector<std::string> passes;  // passes that ran, in order
+  int passes_undone = 0;            // of these, passes that failed, through a fault of the pass or of the graph
 
-  int transfers = 0;              // values that go from one device to another in a run: one for each destination
-  int64_t transferred_bytes = 0;  // of them, those whose shape is known
+  int transfers = 0;              // values sent between devices in a run, counted once per destination
+  int64_t transferred_bytes = 0;  // of these, values of known shape
 
-  // Of a plan that was placed by cost: of one run, in the simulation that chose the devices; the same with everything
-  // on the best single device, and which that is; the shortest run so far. `placement_report` says them.
+  // For a plan that was placed by cost: the simulated time of a run; the simulated time with everything on the best
+  // single device, and that device; the shortest measured run. `placement_report` prints them.
   double predicted_seconds = 0;
   double single_device_seconds = 0;
   std::string single_device;
   double measured_seconds = 0;
 
-  // What the plan keeps between its runs.
+  // Memory that the plan keeps between runs.
   int64_t kept_bytes() const { return planned_bytes + packed_bytes; }
 };
 

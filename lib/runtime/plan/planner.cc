@@ -20,7 +20,7 @@ namespace panto {
 
 namespace {
 
-// Where a node is to begin that is not made yet.
+// A restored position for a node that has not been created yet.
 struct AwaitedPosition final : KernelState {
   explicit AwaitedPosition(std::string where) : position(std::move(where)) {}
   std::string position;
@@ -143,7 +143,7 @@ class Planner {
   }
 
  private:
-  // A node's output as a value: of that part, or -1, of none as it is there before the run.
+  // A node's output as a value, and the part that computes it; -1: it exists before the run.
   struct Made {
     PlanValue value;
     int part = -1;
@@ -184,7 +184,7 @@ class Planner {
     }
   }
 
-  // What other lanes want of the node leaves at once: they may wait for it.
+  // Sends the node's values to other lanes at once, as these may be waiting.
   void send_to_lanes(const Node& node) {
     const auto found = leaving_.find(node.id());
     if (found == leaving_.end()) return;
@@ -208,7 +208,7 @@ class Planner {
       return;
     }
     const Made& from = made(edge.value);
-    if (from.part < 0) return;  // a name for what is there before the run
+    if (from.part < 0) return;  // an alias of a value that exists before the run
     add_input(step, from.value, from.part);
     add_step(std::move(step), {}, from.part);
     const OutputInfo info = info_of(inference_.at(edge.value));
@@ -230,7 +230,7 @@ class Planner {
     }
   }
 
-  // Handles are looked up once: they are the same at every run.
+  // Looks handles up once, as they are the same in every run.
   void make_resource(const Node& node) {
     dispatch::Outputs handles = look_up_handles(node, options_.resources);
     Values values;
@@ -241,7 +241,7 @@ class Planner {
     set(node, std::move(values));
   }
 
-  // Tensors do not change: its outputs are its inputs, unless they are to be on another device.
+  // Makes the node's outputs aliases of its inputs, as tensors are immutable; adds copies only for another device.
   void alias(const Node& node) {
     const int part = cut_.part_of[static_cast<size_t>(node.id())];
     Values values;
@@ -252,7 +252,7 @@ class Planner {
     set(node, std::move(values));
   }
 
-  // What the node's input is in its part, where the op wants it; adds a copy where it is elsewhere.
+  // The node's input as a value of `part`, in the memory that the op wants; adds a copy if it is elsewhere.
   Made read(const Node& reader, int slot, int part) {
     const NodeOutput output = reader.input(slot);
     const Made from = made(output);
@@ -260,7 +260,7 @@ class Planner {
     Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
     const OutputInfo info = info_of(inference_.at(output));
     if (from.value.device == &memory || !is_plain(info.dtype)) return from;
-    const bool once = from.value.kind == PlanValue::Kind::kConstant;  // for all parts
+    const bool once = from.value.kind == PlanValue::Kind::kConstant;  // one copy for all parts
     const auto key = std::make_tuple(static_cast<int>(from.value.kind), from.value.index, &memory, once ? -1 : part);
     if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
     Made copy;
@@ -275,8 +275,8 @@ class Planner {
     return copy;
   }
 
-  // As late as can be: by the first who reads it. In the lane that made it it is sent then, too, which may wait for all
-  // that the device has been asked for.
+  // Receives the value as late as possible, just before its first reader. Within one lane the send is also placed here,
+  // as it may block until the device has finished all earlier work.
   Made receive(const Node& reader, int slot, int part) {
     const NodeOutput output = reader.input(slot);
     Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
@@ -303,7 +303,7 @@ class Planner {
     inputs.push_back(value);
   }
 
-  // Gives its outputs.
+  // Returns the step's outputs.
   Values add_step(PlanStep step, std::span<const OutputInfo> infos, int part) {
     PartPlan& plan = part_plan(part);
     step.first_output = static_cast<uint32_t>(plan.temporaries.size());
@@ -333,7 +333,7 @@ class Planner {
     const int part = cut_.part_of[static_cast<size_t>(node.id())];
     Device& device = *part_plan(part).device;
     SmallVector<Tensor, 4> abstract_values;
-    SmallVector<PlanValue, 4> inputs;  // before the step's own are added: they may be copied or received by other steps
+    SmallVector<PlanValue, 4> inputs;  // read first: reading may add copy and receive steps
     for (int slot = 0; slot < node.num_inputs(); ++slot) {
       abstract_values.push_back(inference_.at(node.input(slot)));
       inputs.push_back(read(node, slot, part).value);
@@ -363,7 +363,7 @@ class Planner {
   std::map<std::tuple<NodeOutput, int, Device*>, size_t> edge_of_;
   std::vector<Made> arrived_;                   // by edge
   std::map<int, std::vector<size_t>> leaving_;  // by node id: edges of its outputs
-  std::map<int, std::vector<size_t>> awaited_;  // by node id: edges without a value that it is the first to wait for
+  std::map<int, std::vector<size_t>> awaited_;  // by node id: order edges of which it is `first_reader`
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Planning: how a plan has the functions planned that its nodes call, branches and what loops run, when they are first
-// reached. Internal.
+// Planning: how to plan functions that a plan's nodes call (branches, conditions and bodies of loops), which happens
+// when they are first reached. Internal.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class CostModel;
 struct ExecutableOptions;
 struct Step;
 
-// As in ExecutableOptions.
+// The fields have the meaning they have in ExecutableOptions.
 struct Planning {
   std::string passes = {};
   std::string placement = {};
@@ -22,16 +22,16 @@ struct Planning {
   bool operator==(const Planning&) const = default;
 };
 
-// As `options` have it; null where they ask for nothing.
+// Taken from `options`; null if they are the defaults.
 std::shared_ptr<const Planning> planning_of(const ExecutableOptions& options);
-// Where both ask for the same.
+// Whether both ask for the same; null equals the defaults.
 bool same_planning(const std::shared_ptr<const Planning>& a, const std::shared_ptr<const Planning>& b) noexcept;
-// Of a function called `name` that is planned in `step`; `planning` null: which asks for nothing.
+// Options for a function called `name` that is planned in `step`; `planning` null: the defaults.
 ExecutableOptions function_options(const Step& step, const Planning* planning, std::string name);
 
-// What a node keeps whose kernel plans functions. Plans that want them in different ways share it.
+// State of a node whose kernel plans functions. Shared by plans with different `Planning`.
 struct FunctionPlanner : ResumableState {
-  // The same, and how one plan wants them: what the kernel gets there.
+  // Returns the view of this state for a plan with `planning`; the kernel gets it in that plan.
   virtual std::shared_ptr<KernelState> in_plan(std::shared_ptr<const Planning> planning) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What makes nodes of a placed graph ready to run, for any executor. Internal.
+// Prepares nodes of a placed graph for running, for all executors. Internal.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace panto {
 
-// The node's call on `device`, with the state that executables of the instance share. `planning`: of functions that it
+// Returns the node's prepared call on `device`, with the node's state from `states`. `planning`: for functions that it
 // calls. Errors name the node's line.
 std::shared_ptr<dispatch::Prepared> prepare_node(const Node& node, std::span<const Tensor> abstract_values,
                                                  Device& device, NodeStates* states,
                                                  const std::shared_ptr<const Planning>& planning);
-// What a node of the kind kVariableHandle gives in every run.
+// The outputs of a kVariableHandle node, which are the same in every run.
 dispatch::Outputs look_up_handles(const Node& node, const std::shared_ptr<ResourceManager>& resources);
-// Takes away what only these need to know of a node.
+// Removes the attributes that only prepare_node reads (kNodeIdentity).
 void forget_identities(Graph& graph);
 
 }  // namespace panto

@@ -1,7 +1,8 @@
-// RecentPlans: the plans of one graph, for other shapes, devices or passes each, that were used last. Internal.
+// RecentPlans: a least-recently-used cache of the plans of one graph, one per combination of shapes, devices and
+// passes. Internal.
 //
-// A plan keeps constants as its kernels like to read them, and memory for its runs. Those used longest ago are dropped
-// where there are more than are allowed, or where they keep more than kMostPlanBytes; the latest stays in any case.
+// A plan keeps constants repacked for its kernels, and memory for its runs. The least recently used plans are dropped
+// if there are too many, or if plans keep more than kMostPlanBytes; the latest plan always stays.
 // Not thread-safe.
 #pragma once
 
@@ -16,12 +17,12 @@ namespace panto {
 inline constexpr size_t kMostPlans = 16;
 inline constexpr int64_t kMostPlanBytes = int64_t{256} << 20;
 
-// `Entry` points to something that has the plan as `executable`.
+// `Entry` is a pointer to an object with a member `executable`, the plan.
 template <class Entry>
 class RecentPlans {
  public:
   explicit RecentPlans(size_t most = kMostPlans) : most_(most) {}
-  // The entry that `fits` accepts, the latest of several, which becomes the latest; null if there is none.
+  // Returns the most recent entry that `fits` accepts and makes it the latest; null if there is none.
   template <class Fits>
   const Entry* find(const Fits& fits) {
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {

@@ -20,18 +20,18 @@
 namespace panto {
 namespace {
 
-// What is inside a StraightLine's RunState.
+// The RunState of a StraightLine.
 struct StraightLineState final : RunState {
   std::vector<PartState> parts;
-  std::vector<Tensor> edges;        // what was sent and not yet received
-  std::unique_ptr<LanesRun> lanes;  // of plans whose parts run side by side
-  LanesRun* beside = nullptr;       // `lanes`, if this run is one of several threads
-  MeasuredRun* measured = nullptr;  // the run is measured: its steps note their time here
+  std::vector<Tensor> edges;        // values sent and not yet received
+  std::unique_ptr<LanesRun> lanes;  // for plans with several lanes
+  LanesRun* beside = nullptr;       // `lanes`, if this run uses several threads
+  MeasuredRun* measured = nullptr;  // not null: steps record their times here
 };
 
 class StraightLine final : public Executable {
  public:
-  // `is_split`: its parts are of one device (split_by_cost).
+  // `is_split`: the parts belong to one device (split_by_cost).
   StraightLine(Plan plan, const ExecutableOptions& options, bool is_split)
       : plan_(std::move(plan)),
         lanes_(lanes_of(plan_, options.costs.get())),
@@ -39,7 +39,7 @@ class StraightLine final : public Executable {
         measurements_(options.costs != nullptr ? std::make_unique<Measurements>(plan_, options.costs) : nullptr),
         feeds_(plan_.feeds),
         last_fetches_(plan_.fetches.size()) {
-    std::vector<std::vector<uint8_t>> later;  // by part and temporary: it is fetched after this
+    std::vector<std::vector<uint8_t>> later;  // by part and temporary: whether a later fetch reads it
     for (size_t p = 0; p < plan_.parts.size(); ++p) {
       later.emplace_back(plan_.parts[p].temporaries.size(), uint8_t{0});
       capturable_.push_back(find_capturable(plan_, p));
@@ -119,7 +119,7 @@ class StraightLine final : public Executable {
     fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
   }
 
-  // One step, which makes the outputs in their order, of feeds and constants.
+  // Whether the plan is one step on feeds and constants that makes the fetches in order.
   bool is_one_call() const {
     if (plan_.parts.size() != 1) return false;
     const PartPlan& plan = plan_.parts[0];
@@ -135,7 +135,7 @@ class StraightLine final : public Executable {
     return std::ranges::all_of(plan.inputs, [](const PlanValue& v) { return v.kind != PlanValue::Kind::kTemporary; });
   }
 
-  // Temporaries in the arena have their handles from the beginning, the others while they are needed.
+  // Tensors in the arena exist from the beginning, other temporaries only while needed.
   PartState part_state(size_t p) const {
     const PartPlan& plan = plan_.parts[p];
     PartState state;
@@ -177,7 +177,7 @@ class StraightLine final : public Executable {
 
   void run_and_measure(StraightLineState& state, const Step& step) const {
     std::unique_ptr<MeasuredRun> measured = nullptr;
-    // What is watched takes longer.
+    // Do not measure watched runs, as they take longer.
     if (measurements_ != nullptr && watching_stats == nullptr) measured = measurements_->begin();
     state.measured = measured.get();
     if (trial_ != nullptr) {
@@ -234,7 +234,7 @@ class StraightLine final : public Executable {
     run_steps({segment.part, next, segment.end}, state, step);
   }
 
-  // Step by step: each is noted where somebody watches, and the time may be up between two.
+  // Runs step by step, to record each step if the run is watched, and to check the deadline between steps.
   void run_watched(const PlanSegment& segment, StraightLineState& state, const Step& step) const {
     for (uint32_t s = segment.first; s < segment.end; ++s) {
       look_for_stop(step);
@@ -252,11 +252,11 @@ class StraightLine final : public Executable {
 
   void note(const PlanStep& step, int64_t start, std::span<const Tensor* const> inputs,
             std::span<const Tensor> outputs) const {
-    if (step.device == nullptr) return;  // it only orders
+    if (step.device == nullptr) return;  // an order edge
     const Node& node = plan_.graph.at(step.node);
     switch (step.kind) {
       case PlanStep::Kind::kCall: return watching_stats->add(plan_.graph, node, *step.device, start, outputs);
-      case PlanStep::Kind::kSend: outputs = {inputs[0], 1}; break;  // what was sent may be the receiver's by now
+      case PlanStep::Kind::kSend: outputs = {inputs[0], 1}; break;  // the receiver may have taken it already
       case PlanStep::Kind::kCopy:
       case PlanStep::Kind::kReceive: break;
     }
@@ -292,7 +292,7 @@ class StraightLine final : public Executable {
     }
   }
 
-  // Inline, though it is called from two places: a call would be a tenth of what a small step costs.
+  // Inlined at both places: a call would add a tenth to the cost of a small step.
   [[gnu::always_inline]] void run_call(const PartPlan& plan, const PlanStep& step, const Step& of,
                                        std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const {
     try {
@@ -322,8 +322,8 @@ class StraightLine final : public Executable {
   }
   const std::string& step_name(const PlanStep& step) const { return plan_.graph.at(step.node).name(); }
 
-  // Every fetch is a tensor of its own, as if an op had made it: a tape that watches one watches no other, no feed and
-  // no result of another run. A handle of a resource stays what it is.
+  // Makes every fetch a tensor of its own, except resource handles: a tape that watches one fetch must not watch other
+  // fetches, feeds or results of other runs.
   static Tensor as_result(const Tensor& t) { return t.dtype() == kResource ? t : view_tensor(t, t.shape()); }
 
   Tensor fetch(size_t i, std::span<const Tensor* const> inputs, StraightLineState& state) const {
@@ -341,14 +341,14 @@ class StraightLine final : public Executable {
   static constexpr size_t kMostInputsOfOneCall = 8;
 
   Plan plan_;
-  std::vector<std::vector<size_t>> lanes_;  // of parts side by side: each one's segments; empty: one after the other
-  std::unique_ptr<Trial> trial_;            // of parts of one device: whether that is faster
+  std::vector<std::vector<size_t>> lanes_;  // segments by lane; empty: one thread runs all
+  std::unique_ptr<Trial> trial_;            // for parts of one device: measures whether lanes are faster
   std::unique_ptr<Measurements> measurements_;
   FeedChecks feeds_;
   std::vector<std::vector<CapturableSteps>> capturable_;  // by part
   bool one_call_ = false;
   bool has_transfers_ = false;
-  std::vector<uint8_t> last_fetches_;  // by fetch: of a temporary that nobody asks for after it
+  std::vector<uint8_t> last_fetches_;  // by fetch: whether no later fetch reads the same temporary
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The executor of plans: one call after the other, or the parts of a plan on threads side by side. Internal.
+// The executor of plans: runs calls one after the other, or the parts of a plan on several threads at once. Internal.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace panto {
 
-// `is_split`: the plan's parts are of one device (split_by_cost).
+// `is_split`: the plan's parts belong to one device (split_by_cost).
 std::shared_ptr<Executable> make_straight_line(Plan plan, const ExecutableOptions& options, bool is_split);
 
 }  // namespace panto

@@ -14,8 +14,7 @@ std::string microseconds(int64_t nanoseconds) {
   return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
 
-// A line for each event, so that those of one line are beside or inside one another: what waits goes on while others
-// run.
+// Assigns a line to each event, so that events of one line are disjoint or nested: waiting events overlap others.
 std::vector<int> lines_of(const std::vector<TraceEvent>& events) {
   std::vector<size_t> order(events.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -23,7 +22,7 @@ std::vector<int> lines_of(const std::vector<TraceEvent>& events) {
     return std::pair(events[a].start, -events[a].end) < std::pair(events[b].start, -events[b].end);
   });
   std::vector<int> line_of(events.size());
-  std::map<std::pair<std::string, int>, std::vector<std::vector<int64_t>>> lines;  // ends of what is open in each
+  std::map<std::pair<std::string, int>, std::vector<std::vector<int64_t>>> lines;  // end times of open events, by line
   for (const size_t i : order) {
     const TraceEvent& event = events[i];
     auto& open = lines[{event.device, event.thread}];

@@ -17,9 +17,9 @@ struct TraceEvent {
   int64_t start = 0, end = 0;
 };
 
-// A process for each device, lines so that events of one are beside or inside one another.
+// Writes one process per device. Events that overlap without nesting go to different lines.
 std::string chrome_trace(const std::vector<TraceEvent>& events);
-// In quotes.
+// `text` as a JSON string, with quotes.
 std::string json_text(std::string_view text);
 
 }  // namespace panto

@@ -30,13 +30,13 @@ std::string outputs_text(const std::vector<OutputStats>& outputs) {
   return text;
 }
 
-// An op whose kernel waits for others, on the device of that name.
+// Whether the op's kernel on the device of that name is asynchronous: it waits for other work.
 bool waits(const Op& op, const std::string& device) {
   const DeviceKind kind = find_device_kind(DeviceSpec::parse(device).type);
   return kind != DeviceKind::kUnknown && op.has_kernel(kind) && op.kernel(kind, DType::kInvalid).start != nullptr;
 }
 
-// What each spent itself: its time without that of those inside of it, on its thread.
+// Computes self times: an op's time without that of ops nested in it on the same thread.
 void fill_self(std::vector<ProfiledOp>& ops) {
   std::vector<size_t> order(ops.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -48,7 +48,7 @@ void fill_self(std::vector<ProfiledOp>& ops) {
     ProfiledOp& op = ops[i];
     op.self = op.end - op.start;
     while (!open.empty() && (ops[open.back()].thread != op.thread || ops[open.back()].end <= op.start)) open.pop_back();
-    // What waits may go on while others run: that is not inside of it.
+    // A waiting op may overlap others partially; those are not nested in it.
     if (!open.empty() && ops[open.back()].end >= op.end) ops[open.back()].self -= op.self;
     open.push_back(i);
   }
@@ -135,19 +135,20 @@ struct Profiler::Impl final : StepStats, CallWatch {
 
   const std::string path;
   std::atomic<bool> stopped = false;
-  mutable std::mutex mutex;  // of the rest
+  mutable std::mutex mutex;  // guards the members below
   std::vector<ProfiledOp> ops;
   int64_t left_out = 0;
-  std::unique_ptr<ProfilerThread> own;  // hears the thread that made it
+  std::unique_ptr<ProfilerThread> own;  // records the thread that made it
 };
 
-// ---- Hearing a thread ----------------------------------------------------------------------------------------------
+// ---- Recording a thread
+// ----------------------------------------------------------------------------------------------
 
 namespace {
 
-// One that hears this thread, and who heard it before.
+// A profiler that records this thread, and the recorders that it replaced.
 struct Listening {
-  std::shared_ptr<CallWatch> profiler;  // both are it
+  std::shared_ptr<CallWatch> profiler;  // `profiler` and `stats` are the same object
   StepStats* stats;
   CallWatch* calls_before;
   StepStats* stats_before;
@@ -155,7 +156,7 @@ struct Listening {
 };
 thread_local constinit Listening* innermost = nullptr;
 
-// A thread goes on to refer to it.
+// Never freed, as a thread still refers to it.
 void keep_for_ever(Listening* listening) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<Listening*>;
@@ -183,7 +184,7 @@ struct ProfilerThread::Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // False where it is ended by another thread, or within a run that it does not hear.
+  // Returns false if called on another thread, or within a run that another recorder traces.
   bool stops_listening() const {
     if (thread != std::this_thread::get_id()) return false;
     if (innermost == listening) {
@@ -193,7 +194,7 @@ struct ProfilerThread::Scope {
       innermost = listening->outer;
       return true;
     }
-    // Before one that began later, which then goes back to what was before this one.
+    // A recorder that began later is still active: make it restore what was before this one.
     Listening* inner = innermost;
     while (inner != nullptr && inner->outer != listening) inner = inner->outer;
     if (inner == nullptr) return false;

@@ -1,11 +1,11 @@
-// Fetches in a structure: lists in lists, and names, as Python's tuples and dictionaries are.
+// Nested fetches: lists in lists, and named fetches, like Python's tuples and dictionaries.
 //
 //   const Fetched r = run_nested(session, {loss, {w, b}}, {{"x", x}});
 //   r[0].value();  r[1][0].value();
 //   const Fetched n = run_nested(session, FetchTree::named({{"loss", loss}, {"rest", {w, b}}}), {{"x", x}});
 //   n["rest"][1].value();
 //
-// All of it is one run.
+// Everything is fetched in one run.
 #pragma once
 
 #include <concepts>
@@ -37,20 +37,20 @@ class PANTO_EXPORT FetchTree {
   GraphElement element_ = "";
   bool is_list_ = false;
   std::vector<FetchTree> items_;
-  std::vector<std::string> names_;  // of the items; empty: they have none
+  std::vector<std::string> names_;  // of the items; empty: unnamed
 };
 
-// What a FetchTree gave, in its structure.
+// The values of a FetchTree, in the same structure.
 class PANTO_EXPORT Fetched {
  public:
   // Throws InvalidArgument for a list.
   const Tensor& value() const;
-  // Of a list.
+  // The number of items of a list.
   size_t size() const noexcept { return items_.size(); }
-  // Throw OutOfRange, or NotFound, for an item that is not there.
+  // Throw OutOfRange or NotFound if there is no such item.
   const Fetched& operator[](size_t i) const;
   const Fetched& operator[](std::string_view name) const;
-  // "i" is no position.
+  // Overloads that avoid ambiguous conversions of literals.
   const Fetched& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
   const Fetched& operator[](int i) const { return (*this)[static_cast<size_t>(i)]; }
 
@@ -65,7 +65,7 @@ class PANTO_EXPORT Fetched {
   std::vector<std::string> names_;
 };
 
-// Throws as Session::run.
+// Throws what Session::run throws.
 PANTO_EXPORT Fetched run_nested(Session& session, const FetchTree& fetches, const Feeds& feeds);
 
 }  // namespace panto

@@ -11,10 +11,10 @@ namespace panto {
 
 namespace {
 
-constexpr size_t kMaxStages = 64;  // of one setup that are remembered
+constexpr size_t kMaxStages = 64;  // stages remembered per setup
 constexpr size_t kMaxSetups = 64;
 
-// What may be made again at any time: constants and handles.
+// Nodes that may be evaluated in every stage: constants and handles.
 bool is_source(const Node& node) {
   return node.num_inputs() == 0 && node.control_inputs().empty() &&
          (node.is(OpKind::kVariableHandle) || !node.op().has_effects()) && !node.is(OpKind::kPlaceholder);
@@ -35,7 +35,7 @@ std::string names_of(const Graph& graph, const std::vector<NodeOutput>& outputs)
 
 }  // namespace
 
-// ---- What runs have in common --------------------------------------------------------------------------------------
+// ---- Setup ---------------------------------------------------------------------------------------------------------
 
 PartialSetup::PartialSetup(std::shared_ptr<const CallPlans> of) : call(std::move(of)) {
   const Graph& graph = *call->graph;
@@ -113,7 +113,7 @@ bool PartialRun::reach(int root, Stage& stage, std::vector<NodeOutput>& missing)
 
 namespace {
 
-// The stage as a graph that is fed, and asked for, what goes from stage to stage.
+// Makes the stage a graph whose feeds and fetches are the values that go from stage to stage.
 std::shared_ptr<CallPlans> plans_of(const PartialSetup& setup, const Stage& stage, size_t max_plans) {
   const Graph& graph = *setup.call->graph;
   const auto inside = [&](int id) { return stage.contains[static_cast<size_t>(id)] != 0; };
@@ -156,7 +156,7 @@ std::string Session::Impl::partial_run_setup(const Fetches& fetches, std::span<c
   {
     const std::lock_guard lock(mutex_);
     follow();
-    graph = graph_;  // not raised: parts are told what they fetch and feed by the names in it
+    graph = graph_;  // not raised, as parts name their fetches and feeds in this graph
   }
   std::shared_ptr<CallPlans> call = resolve(std::move(graph), fetches, feeds);
   if (call->fetches.empty()) invalid("partial_run_setup: expected something to fetch or run, got nothing");
@@ -199,7 +199,7 @@ std::vector<Tensor> Session::Impl::partial_run(const std::string& handle, const 
   }
   const std::shared_ptr<CallPlans> asked = resolve(setup.call->graph, fetches, elements);
 
-  // Everything is looked at before anything is done.
+  // Check everything before anything runs.
   const FedTensors fed(*asked, {given.data(), given.size()});
   std::vector<int> feed_positions, fetch_positions;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -249,7 +249,7 @@ std::vector<Tensor> Session::Impl::partial_run(const std::string& handle, const 
     for (const NodeOutput output : added) run.values.erase(output);
     invalid("partial_run: expected feeds for all that is fetched, got none yet for {}", names_of(graph, missing));
   }
-  // What is run for its effect runs as soon as it can.
+  // Targets run as soon as all their feeds are there.
   for (const int target : setup.call->target_nodes) {
     Stage with = stage;
     if (run.reach(target, with, missing)) stage = std::move(with);

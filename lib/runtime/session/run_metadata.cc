@@ -72,7 +72,7 @@ NodeSpec transfer(const Op& op, std::string name, const std::string& tensor, con
   return spec;
 }
 
-// Of each device its nodes, in the order of the first.
+// Returns the nodes of each device, in the order of the devices' first nodes.
 std::vector<std::pair<std::string, Graph>> partition_graphs_of(const Graph& graph) {
   const Op& send = *find_op("_Send");
   const Op& recv = *find_op("_Recv");
@@ -85,7 +85,7 @@ std::vector<std::pair<std::string, Graph>> partition_graphs_of(const Graph& grap
     if (fresh) parts.emplace_back(node.device(), Graph());
     return at->second;
   };
-  // What `reader` reads, in its part.
+  // Returns value `from` as seen in part `to`; adds a _Send and _Recv if it comes from another part.
   const auto input_of = [&](NodeOutput from, size_t to) {
     const Node& producer = graph.at(from.node);
     const size_t home = part(producer);
@@ -115,7 +115,7 @@ std::vector<std::pair<std::string, Graph>> partition_graphs_of(const Graph& grap
     const size_t to = part(node);
     NodeSpec spec = node.spec();
     for (NodeOutput& input : spec.inputs) {
-      // The way back of a loop leads from what is not there yet.
+      // The back edge of a loop comes from a node that is not added yet.
       input = made[static_cast<size_t>(input.node)] >= 0 ? input_of(input, to) : spec.inputs[0];
     }
     std::erase_if(spec.control_inputs, [&](int before) { return part(graph.at(before)) != to; });

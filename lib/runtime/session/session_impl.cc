@@ -19,7 +19,7 @@ namespace panto {
 
 namespace {
 
-constexpr size_t kMaxCalls = 64;  // combinations of fetches and feeds that are remembered
+constexpr size_t kMaxCalls = 64;  // remembered combinations of fetches and feeds
 
 // A fed number as a scalar of type `t`; `what` names the feed.
 template <class What>
@@ -31,7 +31,7 @@ Tensor number_tensor(const FeedValue& value, DType t, const What& what) {
   }
 }
 
-// Calls f() with what an error says of the element.
+// Calls f(), adding `role` and the element to its errors.
 template <class F>
 auto with_element(std::string_view role, const GraphElement& element, F&& f) {
   return with_context([&] { return fmt::format("{} {}", role, element.to_string()); }, std::forward<F>(f));
@@ -50,7 +50,7 @@ void add_fetch(CallPlans& call, const GraphElement& element, const void* identit
   if (output.valid()) call.fetch_outputs.push_back(output);
 }
 
-// A request that is made where either of two is.
+// A cancellation that is requested when either of two others is.
 class JoinedCancellation {
  public:
   JoinedCancellation(std::shared_ptr<Cancellation> a, std::shared_ptr<Cancellation> b)
@@ -70,7 +70,7 @@ class JoinedCancellation {
   uint64_t watches_[2] = {};
 };
 
-// All that there are, for Session::reset.
+// All sessions of the process, for Session::reset.
 class OpenSessions {
  public:
   static OpenSessions& get() {
@@ -120,7 +120,7 @@ void check_run_options(const RunOptions& options) {
 
 void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
   const OutputInfo& expected = graph.info(output);
-  const bool any_type = expected.dtype == DType::kInvalid;  // of an op that is not here
+  const bool any_type = expected.dtype == DType::kInvalid;  // of an unknown op
   if (value.defined() && !value.is_meta() && (any_type || value.dtype() == expected.dtype) &&
       value.partial_shape().compatible_with(expected.shape)) {
     return;
@@ -146,7 +146,7 @@ void CallPlans::give_values(std::span<const Tensor> outputs, std::span<Tensor> v
 }
 
 FedTensors::FedTensors(const CallPlans& call, std::span<const FeedValue* const> values) {
-  numbers_.reserve(values.size());  // room for all: the inputs point to them
+  numbers_.reserve(values.size());  // no reallocation, as the inputs point to the elements
   for (size_t i = 0; i < values.size(); ++i) {
     const FeedValue& value = *values[i];
     const Tensor* input = &value.tensor();
@@ -219,7 +219,7 @@ void Session::Impl::set_latest(const std::shared_ptr<Executable>& executable) {
   if (latest_ != executable) latest_ = executable;
 }
 
-// Takes what was added to the original graph. Precondition: locked.
+// Copies nodes that were added to the original graph. Precondition: mutex_ is locked.
 void Session::Impl::follow() {
   if (own_graph_ != nullptr) return;
   const std::shared_ptr<Graph* const> location = location_.lock();
@@ -262,7 +262,7 @@ void Session::Impl::extend(const Graph& more) {
     spec.place = -1;
     id_of[static_cast<size_t>(id)] = grown->add(std::move(spec));
   }
-  // The ways back of loops lead from nodes that were not there yet.
+  // Back edges of loops come from nodes that were not added yet.
   for (const int id : more.ids()) {
     const Node& node = more.at(id);
     for (int i = 0; i < node.num_inputs(); ++i) {
@@ -276,7 +276,8 @@ void Session::Impl::extend(const Graph& more) {
   calls_.clear();
 }
 
-// ---- What is run ---------------------------------------------------------------------------------------------------
+// ---- Calls and plans
+// ---------------------------------------------------------------------------------------------------
 
 std::shared_ptr<CallPlans> Session::Impl::find_call(std::span<const GraphElement> fetches, const Feeds& feeds) {
   const std::lock_guard lock(mutex_);
@@ -304,7 +305,7 @@ std::shared_ptr<CallPlans> Session::Impl::resolve_now(std::span<const GraphEleme
   return call;
 }
 
-// The graph with While and If, unless something of the call is inside of them. Precondition: locked.
+// Uses the raised graph (with While and If), unless a fetch or feed is inside of them. Precondition: mutex_ is locked.
 void Session::Impl::use_raised(CallPlans& call) {
   if (!options_.raise_control_flow || options_.passes == "off" || !graph_->has_control_flow()) return;
   if (raised_of_ != graph_) {
@@ -360,7 +361,7 @@ std::shared_ptr<CallPlans> Session::Impl::resolve(std::shared_ptr<const Graph> g
 }
 
 std::shared_ptr<CallPlans::Plan> Session::Impl::find_plan(CallPlans& call, std::span<const Tensor* const> inputs) {
-  // Held while planning too: two threads with the same new shapes must not both plan.
+  // Hold the lock while planning, so that two threads with the same new shapes do not both plan.
   const std::lock_guard lock(call.mutex);
   const std::shared_ptr<Plan>* known = call.plans.find([&](const std::shared_ptr<Plan>& plan) {
     bool same = true;
@@ -371,8 +372,8 @@ std::shared_ptr<CallPlans::Plan> Session::Impl::find_plan(CallPlans& call, std::
     return same;
   });
   if (known != nullptr) return *known;
-  // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
-  // A limit of memory needs them all.
+  // If shapes keep changing (lengths of sentences), use one plan with the graph's own, partly unknown shapes. A memory
+  // limit needs known shapes.
   const bool open = call.num_planned >= options_.max_plans && options_.memory_limit < 0;
   if (open && call.open_plan != nullptr) return call.open_plan;
   auto made = std::make_shared<Plan>();
@@ -424,7 +425,7 @@ std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call
   options.narrow_transfers = options_.narrow_transfers;
   options.memory_limit = options_.memory_limit;
   options.inter_op_threads = std::max(1, options_.inter_op_threads);
-  const Step step = step_here();  // what is computed while it is planned belongs to the session, too
+  const Step step = step_here();  // values computed while planning belong to the session, too
   const StepScope scope(step);
   return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
 }

@@ -1,4 +1,4 @@
-// What is behind a Session. Internal.
+// The implementation of Session. Internal.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace panto {
 
-// One combination of fetches and feeds, with the plans for the shapes it was run with.
+// One combination of fetches and feeds, with its plans for different shapes.
 struct CallPlans {
   explicit CallPlans(std::shared_ptr<const Graph> of, size_t max_plans) : graph(std::move(of)), plans(max_plans) {}
 
@@ -31,14 +31,14 @@ struct CallPlans {
   std::vector<GraphElement> fetches;
   std::vector<NodeOutput> feed_outputs;
   std::vector<NodeOutput> fetch_outputs;
-  std::vector<int> fetch_of;  // by fetch: its position among `fetch_outputs`; -1: nothing is fetched for it
-  bool values_only = true;    // fetch i is fetch output i, and no variable
+  std::vector<int> fetch_of;  // by fetch: its position in `fetch_outputs`; -1: it has no output
+  bool values_only = true;    // fetch i is fetch_outputs[i], and not a variable
   std::vector<int> target_nodes;
 
   struct Plan {
     std::vector<PartialShape> shapes;
     std::vector<const Device*> devices;
-    std::vector<DType> dtypes;  // two of one feed only where its node is of an unknown op
+    std::vector<DType> dtypes;  // a feed's dtype varies only if its node is of an unknown op
     std::shared_ptr<Executable> executable;
     ObjectPool<RunState> states;
   };
@@ -48,14 +48,14 @@ struct CallPlans {
   std::shared_ptr<Plan> open_plan;
 
   bool fits(std::span<const GraphElement> wanted, const Feeds& given) const;
-  // Into `values`, by fetch, from what a run gave for `fetch_outputs`.
+  // Writes `values`, by fetch, from the values of `fetch_outputs`.
   void give_values(std::span<const Tensor> outputs, std::span<Tensor> values) const;
 };
 
 // Feeds as tensors: numbers become scalars.
 class FedTensors {
  public:
-  // `values`, by feed of the call, outlive it. Throws InvalidArgument for what does not fit.
+  // `values`, one per feed of the call, must outlive the object. Throws InvalidArgument if a value does not fit.
   FedTensors(const CallPlans& call, std::span<const FeedValue* const> values);
   std::span<const Tensor* const> tensors() const { return inputs_; }
 
@@ -72,23 +72,23 @@ class Session::Impl {
  public:
   using Plan = CallPlans::Plan;
 
-  // `original`: the graph that somebody builds, of which `graph` is a copy; null: it is nobody's.
+  // `original`: the caller's graph, of which `graph` is a copy; null: the session owns its graph.
   static std::shared_ptr<Impl> make(Graph graph, const Graph* original, SessionOptions options);
   Impl(Graph graph, const Graph* original, SessionOptions options);
 
-  // Into `values`, by fetch.
+  // Writes `values`, by fetch.
   void run(std::span<const GraphElement> fetches, const Feeds& feeds, std::span<Tensor> values,
            const RunOptions& options, RunMetadata* metadata);
   Tensor run_one(const GraphElement& fetch, const Feeds& feeds);
   std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, std::span<const GraphElement> fetches,
                                      std::span<const GraphElement> feeds) const;
-  // Of the graph as it is now, raised where that may be.
+  // Resolves names in the current graph, raised to While and If if possible.
   std::shared_ptr<CallPlans> resolve_now(std::span<const GraphElement> fetches, std::span<const GraphElement> feeds);
   std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs);
-  // Into `outputs`, by fetch output of the call.
+  // Writes `outputs`, by fetch output of the call.
   void execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,
                std::span<Tensor> outputs, const RunOptions& options, RunMetadata* metadata) const;
-  // The same with a state of the plan's.
+  // The same with one of the plan's run states.
   void execute(Plan& plan, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, const RunOptions& options,
                RunMetadata* metadata) const;
 
@@ -98,7 +98,7 @@ class Session::Impl {
   void extend(const Graph& more);
   void close();
   bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
-  // Throws FailedPrecondition where it is not.
+  // Throws FailedPrecondition if the session is closed.
   void expect_open() const;
   static void reset(const std::vector<std::string>& containers);
 
@@ -112,17 +112,17 @@ class Session::Impl {
   std::shared_ptr<CallPlans> find_call(std::span<const GraphElement> fetches, const Feeds& feeds);
   void follow();
   void use_raised(CallPlans& call);
-  // What runs of the session belong to, beside what the caller's step says.
+  // The caller's step, with the session's resources and options.
   Step step_here() const;
   std::shared_ptr<Executable> make_executable(const CallPlans& call, std::span<const Tensor* const> inputs, bool open);
   void set_latest(const std::shared_ptr<Executable>& executable);
 
   std::shared_ptr<const Graph> graph_;
-  std::shared_ptr<const Graph> raised_graph_;  // once for all calls: they share what its nodes keep
-  std::shared_ptr<const Graph> raised_of_;     // the graph that it was made of
+  std::shared_ptr<const Graph> raised_graph_;  // one for all calls, so that they share its nodes' states
+  std::shared_ptr<const Graph> raised_of_;     // the graph that raised_graph_ was made from
   Raised raised_;
-  std::weak_ptr<Graph* const> location_;    // of the graph that the caller builds, or of our own
-  std::shared_ptr<const Graph> own_graph_;  // as it was in the beginning: what operations name; null: the caller's
+  std::weak_ptr<Graph* const> location_;    // of the caller's graph, or of our own
+  std::shared_ptr<const Graph> own_graph_;  // the original graph, which Operations refer to; null: the caller's
   uint64_t seen_edits_ = 0;
   SessionOptions options_;
   const std::shared_ptr<ResourceManager> resources_;
@@ -135,7 +135,7 @@ class Session::Impl {
   const std::shared_ptr<Cancellation> closing_ = std::make_shared<Cancellation>();
 
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_;      // by handle
-  std::map<std::string, std::shared_ptr<PartialSetup>> partial_setups_;  // by what they fetch and feed
+  std::map<std::string, std::shared_ptr<PartialSetup>> partial_setups_;  // by fetches and feeds
   int64_t next_partial_run_ = 0;
 };
 
@@ -143,7 +143,7 @@ struct SessionCallable::Impl {
   std::shared_ptr<Session::Impl> session;
   std::shared_ptr<CallPlans> call;
   RunOptions options;
-  // What the next call needs, if it is like this one.
+  // The plan and state for the next call, if its inputs fit.
   struct Ready {
     std::shared_ptr<CallPlans::Plan> plan;
     std::unique_ptr<RunState> state;
@@ -151,11 +151,11 @@ struct SessionCallable::Impl {
   ObjectPool<Ready> ready;
 };
 
-// Throws InvalidArgument for values that cannot be.
+// Throws InvalidArgument for invalid options.
 void check_run_options(const RunOptions& options);
-// Throws unless `value` is a value for `output`.
+// Throws InvalidArgument unless `value` may be fed for `output`.
 void check_feed(const Graph& graph, NodeOutput output, const Tensor& value);
-// Tells of a run of `executable` what `options` ask for.
+// Fills in what `options` ask for about a run of `executable`.
 void fill_metadata(RunMetadata& metadata, const Executable& executable, const StepStats& stats,
                    const RunOptions& options);
 
