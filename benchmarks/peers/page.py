@@ -2,6 +2,7 @@
 import re
 import textwrap
 
+from causes import CAUSES
 from race import Time
 from roster import OURS, PEERS, REFERENCE, TRACED, TUNED
 from workloads import SECTIONS
@@ -209,6 +210,18 @@ def table(rows, results, names, date):
     return lines
 
 
+def behind(results):
+    """Lines for the rows in which a peer is faster, with the cause where it is known."""
+    lines = []
+    for row in (row for _, rows in SECTIONS for row in rows if row.name in results):
+        times = results[row.name].times
+        ours, best = times.get(OURS), best_peer(times)
+        if ours and best and verdict(ours, best[1]) == "slower":
+            text = f"{row.what}, {ours.median / best[1].median:.2f} of {best[0]}: {CAUSES.get(row.name, 'not known')}."
+            lines.append(textwrap.fill(text, 118, initial_indent="- ", subsequent_indent="  "))
+    return lines
+
+
 def turns_table(turns):
     lines = ["| work | traced / eager | quartiles |", "|---|---:|---:|"]
     for row in (row for _, rows in SECTIONS for row in rows if row.name in turns):
@@ -264,6 +277,8 @@ def document(run, beside=()):
     for heading, rows in SECTIONS:
         if any(row.name in run["rows"] and run["rows"][row.name].times for row in rows):
             lines += [f"## {heading}", "", *table(rows, run["rows"], run["names"], run["date"]), ""]
+    if slower := behind(run["rows"]):
+        lines += ["## Where another is ahead", "", *slower, ""]
     if run["turns"]:
         lines += ["## Traced beside eager", "", TURNS, *turns_table(run["turns"]), ""]
     if run["libraries"]:

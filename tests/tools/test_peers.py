@@ -18,6 +18,7 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
+import causes
 import libraries
 import page
 import picture
@@ -248,6 +249,12 @@ class Page(unittest.TestCase):
         self.assertTrue(self.line(Pantograph=2e-3, PyTorch=2.03e-3).endswith("| tie, 0.99 (PyTorch) |"))
         self.assertTrue(self.line(Pantograph=2.02e-3, PyTorch=2e-3).endswith("| tie, 1.01 (PyTorch) |"))
         self.assertTrue(self.line(Pantograph=2e-3, PyTorch=2.05e-3).endswith("| 0.98 (PyTorch) |"))
+
+    def test_rows_that_are_behind_say_why(self):
+        self.assertEqual([name for name in causes.CAUSES if name not in workloads.ROWS], [])
+        text = page.document(a_run(Pantograph=2.0, PyTorch=1.0))
+        self.assertIn("## Where another is ahead\n\n- add, 16 M, 2.00 of PyTorch: not known.\n", text)
+        self.assertNotIn("Where another is ahead", page.document(a_run(Pantograph=1.0, PyTorch=2.0)))
 
     def test_a_row_of_another_run_says_when_and_what_ran_beside_it(self):
         found = a_run(Pantograph=2e-3, PyTorch=8e-3)

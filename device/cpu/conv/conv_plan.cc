@@ -4,6 +4,7 @@
 
 #include "panto/device/cpu/conv/conv_layout.h"
 #include "panto/device/cpu/conv/conv_narrow_groups.h"
+#include "panto/device/cpu/conv/conv_panels.h"
 #include "panto/device/cpu/conv/conv_small_channels.h"
 #include "panto/device/cpu/conv/onednn.h"
 #include "panto/device/cpu/fused/epilogue.h"
@@ -77,8 +78,9 @@ ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
     : kind_(kind),
       conv_(c),
       few_channels_(!c.volumes && kind == ConvKind::kByInput && has_few_channels(c)),
-      narrow_groups_(!c.volumes && kind == ConvKind::kForward && has_narrow_groups(c)) {
-  if (few_channels_ || narrow_groups_) return;
+      narrow_groups_(!c.volumes && kind == ConvKind::kForward && has_narrow_groups(c)),
+      panels_(!c.volumes && kind == ConvKind::kForward && has_panels(c)) {
+  if (few_channels_ || narrow_groups_ || panels_) return;
   if (!c.volumes && ConvProduct::fits(c)) {
     product_ = std::make_unique<const ConvProduct>(kind, c);
     return;
@@ -298,6 +300,7 @@ void ConvPlan::unpack_filter(const float* packed, float* filter) const {
 
 PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
   if (few_channels_ || narrow_groups_) return {};
+  if (panels_) return {pack_panels(conv_, filter.data<float>().data(), device), nullptr};
   if (product_ != nullptr) return {{}, product_->pack(filter)};
   if (packing_->parts.empty()) return {};
   PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
@@ -390,6 +393,10 @@ void ConvPlan::run(float* input, float* filter, float* output, Device& device, c
                    const BoundEpilogue* epilogue) const {
   if (few_channels_) return gradient_by_few_channels(conv_, input, filter, output);
   if (narrow_groups_) return convolve_narrow_groups(conv_, input, filter, output, epilogue);
+  if (panels_) {
+    return convolve_by_panels(conv_, input, filter, output, device,
+                              packed == nullptr ? nullptr : packed->blocks.data<float>().data(), epilogue);
+  }
   if (product_ != nullptr) {
     return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
   }

@@ -14,8 +14,9 @@
 // convolutions that are not products, on two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of
 // 65x65 4 to 16 %, one 8 to 23 %.
 //
-// Three cases are computed elsewhere: those that are faster as a product of matrices (ConvProduct), gradients by images
-// of few channels (conv_small_channels.h), convolutions of groups of four channels (conv_narrow_groups.h).
+// Four cases are computed elsewhere: those that are faster as a product of matrices (ConvProduct), gradients by images
+// of few channels (conv_small_channels.h), convolutions of groups of four channels (conv_narrow_groups.h), and most
+// forward convolutions with AVX2 (conv_panels.h).
 #pragma once
 
 #include <memory>
@@ -81,6 +82,7 @@ class ConvPlan {
   PlannedConvolution conv_;
   bool few_channels_;   // computed by gradient_by_few_channels; the members below are unused then
   bool narrow_groups_;  // computed by convolve_narrow_groups; likewise
+  bool panels_;         // computed by convolve_by_panels; likewise
   std::unique_ptr<const ConvProduct> product_;  // computed as a product; likewise
   int64_t images_ = 1;                          // per tile; the last one may have fewer
   int64_t tiles_ = 1;

@@ -6,7 +6,7 @@ namespace panto {
 namespace {
 
 constexpr const char* kFraction = "a step is a fraction, which integers do not hold";
-constexpr const char* kReal = "a step is a fraction, which integers do not hold, and complex numbers are not compared";
+constexpr const char* kRealOnly = "a step is a fraction, which integers do not hold, and complex numbers are not compared";
 
 }  // namespace
 
@@ -132,7 +132,7 @@ const Op& kResourceApplyAdagradDA = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 3); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 12 * c.numel(3); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyProximalAdagrad = define_op(
     "ResourceApplyProximalAdagrad(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T; T: numeric, "
@@ -144,7 +144,7 @@ const Op& kResourceApplyProximalAdagrad = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 5); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 12 * c.numel(5); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyProximalGradientDescent = define_op(
     "ResourceApplyProximalGradientDescent(var: resource, alpha: T, l1: T, l2: T, delta: T; T: numeric, use_locking: "
@@ -156,7 +156,7 @@ const Op& kResourceApplyProximalGradientDescent = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 1, 4); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 8 * c.numel(4); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyAdaMax = define_op(
     "ResourceApplyAdaMax(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: "
@@ -167,7 +167,7 @@ const Op& kResourceApplyAdaMax = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 8); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 10 * c.numel(8); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyAdamWithAmsgrad = define_op(
     "ResourceApplyAdamWithAmsgrad(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, "
@@ -179,7 +179,7 @@ const Op& kResourceApplyAdamWithAmsgrad = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 4, 10); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 13 * c.numel(10); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyFtrl = define_op(
     "ResourceApplyFtrl(var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, lr_power: T; T: "
@@ -193,7 +193,7 @@ const Op& kResourceApplyFtrl = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 3); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 20 * c.numel(3); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyFtrlV2 = define_op(
     "ResourceApplyFtrlV2(var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, l2_shrinkage: "
@@ -204,7 +204,7 @@ const Op& kResourceApplyFtrlV2 = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 3); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 22 * c.numel(3); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyAddSign = define_op(
     "ResourceApplyAddSign(var: resource, m: resource, lr: T, alpha: T, sign_decay: T, beta: T, grad: T; T: numeric, "
@@ -215,7 +215,7 @@ const Op& kResourceApplyAddSign = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 6); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 10 * c.numel(6); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 const Op& kResourceApplyPowerSign = define_op(
     "ResourceApplyPowerSign(var: resource, m: resource, lr: T, logbase: T, sign_decay: T, beta: T, grad: T; T: "
@@ -226,6 +226,6 @@ const Op& kResourceApplyPowerSign = define_op(
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 6); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 30 * c.numel(6); },
-     .types_reason = kReal});
+     .types_reason = kRealOnly});
 
 }  // namespace panto

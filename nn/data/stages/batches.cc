@@ -39,15 +39,15 @@ class Batch final : public Stage {
    public:
     Pass(const Batch& stage, uint64_t pass) : stage_(stage), input_(stage.input_->start(pass)) {}
     bool next(Element& element) override {
-      std::vector<Element> elements;
-      while (!ended_ && static_cast<int64_t>(elements.size()) < stage_.size_) {
-        Element one;
-        ended_ = !input_->next(one);
-        if (!ended_) elements.push_back(std::move(one));
+      elements_.clear();
+      while (!ended_ && static_cast<int64_t>(elements_.size()) < stage_.size_) {
+        ended_ = !input_->next(elements_.emplace_back());
+        if (ended_) elements_.pop_back();
       }
-      if (elements.empty()) return false;
-      if (stage_.drop_remainder_ && static_cast<int64_t>(elements.size()) < stage_.size_) return false;
-      element = stage_.make_(elements);
+      if (elements_.empty()) return false;
+      if (stage_.drop_remainder_ && static_cast<int64_t>(elements_.size()) < stage_.size_) return false;
+      element = stage_.make_(elements_);
+      elements_.clear();  // their memory serves the next ones
       return true;
     }
     void save(StateWriter& to) override {
@@ -66,6 +66,7 @@ class Batch final : public Stage {
    private:
     const Batch& stage_;
     std::unique_ptr<Source> input_;
+    std::vector<Element> elements_;  // of the batch that is being made; kept for its capacity
     bool ended_ = false;
   };
 
