@@ -10,7 +10,7 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int kGroup = 4;       // channels per group
+constexpr int kWideGroup = 4;   // channels per group, or 1
 constexpr int64_t kLanes = 16;  // of the widest vectors
 constexpr int kPixels = 6;      // summed at once: as many as fit the registers beside the weights
 
@@ -19,11 +19,13 @@ using Floats = typename Vector<float, kBytes>::type;
 template <int kBytes>
 using LooseFloats = typename Vector<float, kBytes>::loose;
 
-// In each group of four lanes: sum += (lane kAt of `read`) * weight. Vectors are passed by reference: the calling
+// In each group of kGroup lanes: sum += (lane kAt of `read`) * weight. Vectors are passed by reference: the calling
 // convention for vectors by value depends on the instruction set.
-template <int kAt, class V>
+template <int kGroup, int kAt, class V>
 [[gnu::always_inline]] inline void add_spread(const V& read, const V& weight, V& sum) {
-  if constexpr (sizeof(V) == 16) {
+  if constexpr (kGroup == 1) {
+    sum += read * weight;
+  } else if constexpr (sizeof(V) == 16) {
     sum += __builtin_shufflevector(read, read, kAt, kAt, kAt, kAt) * weight;
   } else if constexpr (sizeof(V) == 32) {
     sum += __builtin_shufflevector(read, read, kAt, kAt, kAt, kAt, 4 + kAt, 4 + kAt, 4 + kAt, 4 + kAt) * weight;
@@ -46,56 +48,70 @@ struct Window {
   int64_t row_step() const { return c.height.dilation * c.width.input * pixel(); }
 };
 
-// Computes kCount pixels of one vector of channels, from column x on. In each row of their windows the taps [first,
-// last) lie in the image.
-template <int kBytes, int kCount>
+// Computes kCount pixels of kVectors vectors of channels, from column x on. In each row of their windows the taps
+// [first, last) lie in the image.
+template <int kGroup, int kBytes, int kVectors, int kCount>
 [[gnu::always_inline]] inline void pixels(const Window& window, int64_t x, int64_t first, int64_t last, int64_t channel,
                                           float* to) {
   using V = Floats<kBytes>;
   using Loose = LooseFloats<kBytes>;
+  constexpr int64_t kEach = kBytes / sizeof(float);
   const Convolution& c = window.c;
   const WindowAxis& w = c.width;
   const int64_t step = w.stride * window.pixel();
-  V sum[kCount] = {};
+  V sum[kCount][kVectors] = {};
   int64_t row = window.at + w.begin(x) * window.pixel() + channel;
   const float* row_weights = window.filter + channel;
   for (int64_t i = 0; i < window.rows; ++i) {
     for (int64_t j = first; j < last; ++j) {
       const float* from = window.input + (row + j * w.dilation * window.pixel());
       const float* weights = row_weights + j * kGroup * c.out_channels;
-      V weight[kGroup];
+      V weight[kVectors][kGroup];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
-      for (int k = 0; k < kGroup; ++k) weight[k] = *reinterpret_cast<const Loose*>(weights + k * c.out_channels);
+        for (int k = 0; k < kGroup; ++k) {
+          weight[v][k] = *reinterpret_cast<const Loose*>(weights + k * c.out_channels + v * kEach);
+        }
+      }
 #pragma GCC unroll 8
       for (int p = 0; p < kCount; ++p) {
-        const V read = *reinterpret_cast<const Loose*>(from + p * step);
-        add_spread<0>(read, weight[0], sum[p]);
-        add_spread<1>(read, weight[1], sum[p]);
-        add_spread<2>(read, weight[2], sum[p]);
-        add_spread<3>(read, weight[3], sum[p]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          const V read = *reinterpret_cast<const Loose*>(from + p * step + v * kEach);
+          add_spread<kGroup, 0>(read, weight[v][0], sum[p][v]);
+          if constexpr (kGroup == kWideGroup) {
+            add_spread<kGroup, 1>(read, weight[v][1], sum[p][v]);
+            add_spread<kGroup, 2>(read, weight[v][2], sum[p][v]);
+            add_spread<kGroup, 3>(read, weight[v][3], sum[p][v]);
+          }
+        }
       }
     }
     row += window.row_step();
     row_weights += w.size * kGroup * c.out_channels;
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < kCount; ++p) *reinterpret_cast<Loose*>(to + p * c.out_channels) = sum[p];
+  for (int p = 0; p < kCount; ++p) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) *reinterpret_cast<Loose*>(to + p * c.out_channels + v * kEach) = sum[p][v];
+  }
 }
 
 // Computes a row of the output.
-template <int kBytes>
+template <int kGroup, int kBytes, int kVectors>
 [[gnu::always_inline]] inline void row(const Window& window, float* to) {
   const Convolution& c = window.c;
   const WindowAxis& w = c.width;
-  for (int64_t channel = 0; channel < c.out_channels; channel += kBytes / 4) {
+  for (int64_t channel = 0; channel < c.out_channels; channel += kVectors * kBytes / 4) {
     for (int64_t x = 0; x < w.output;) {
       float* at = to + x * c.out_channels + channel;
       const int64_t after = x + kPixels;
       if (after <= w.output && w.first(x) == 0 && w.last(after - 1) == w.size) {
-        pixels<kBytes, kPixels>(window, x, 0, w.size, channel, at);
+        pixels<kGroup, kBytes, kVectors, kPixels>(window, x, 0, w.size, channel, at);
         x = after;
       } else {
-        pixels<kBytes, 1>(window, x, w.first(x), w.last(x), channel, at);
+        pixels<kGroup, kBytes, kVectors, 1>(window, x, w.first(x), w.last(x), channel, at);
         ++x;
       }
     }
@@ -104,32 +120,39 @@ template <int kBytes>
 
 using RowFn = void (*)(const Window&, float*);
 
-void portable(const Window& window, float* to) { row<16>(window, to); }
+void portable(const Window& window, float* to) { row<kWideGroup, 16, 1>(window, to); }
+void depthwise_portable(const Window& window, float* to) { row<1, 16, 2>(window, to); }
 #ifdef __x86_64__
-[[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<32>(window, to); }
-[[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<64>(window, to); }
+[[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<kWideGroup, 32, 1>(window, to); }
+[[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<kWideGroup, 64, 1>(window, to); }
+
+[[PANTO_AVX2]] void depthwise_with_avx2(const Window& window, float* to) { row<1, 32, 2>(window, to); }
 #endif
 
-RowFn choose() {
+RowFn choose(bool depthwise) {
 #ifdef __x86_64__
+  if (depthwise && isa() >= Isa::kAvx2) return depthwise_with_avx2;
   if (isa() >= Isa::kAvx512) return with_avx512;
   if (isa() >= Isa::kAvx2) return with_avx2;
 #endif
-  return portable;
+  return depthwise ? depthwise_portable : portable;
 }
+
+bool is_depthwise(const Convolution& c) { return c.in_channels == c.groups; }
 
 }  // namespace
 
 bool has_narrow_groups(const Convolution& c) {
-  return c.in_channels == c.groups * kGroup && c.out_channels == c.in_channels && c.out_channels % kLanes == 0 &&
-         !c.channels_first();
+  // oneDNN has a fast path for depthwise convolutions with AVX-512.
+  const bool fits = is_depthwise(c) ? isa() < Isa::kAvx512 : c.in_channels == c.groups * kWideGroup;
+  return fits && c.out_channels == c.in_channels && c.out_channels % kLanes == 0 && !c.channels_first();
 }
 
 void convolve_narrow_groups(const Convolution& c, const float* input, const float* filter, float* output,
                             const BoundEpilogue* epilogue) {
-  static const RowFn run = choose();
+  const RowFn run = choose(is_depthwise(c));
   const WindowAxis &h = c.height, &w = c.width;
-  const int64_t out_row = w.output * c.out_channels, taps = w.size * kGroup * c.out_channels;
+  const int64_t out_row = w.output * c.out_channels, taps = filter_elements(c) / h.size;
   parallel_ranges(
       c.batch * h.output, work_of(c),
       [&](int64_t begin, int64_t end) {

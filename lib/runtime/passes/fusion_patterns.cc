@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "panto/lib/core/tensor/device.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
@@ -101,9 +102,21 @@ class Fuser {
     const PartialShape& rows = before.output(0).shape;
     const bool convolution = &base.op() == &kConv2D;
     if (convolution && base.attr("data_format").as<std::string>() != "NHWC") return {};
-    const bool fits = shape.rank() == 1 && shape.dim(0) >= 0 && rows.rank() == (convolution ? 4 : 2) &&
-                      rows.dim(rows.rank() - 1) == shape.dim(0);
-    return fits ? other : NodeOutput();
+    if (!shape.known_rank() || shape.rank() == 0 || rows.rank() != (convolution ? 4 : 2)) return {};
+    const int64_t length = shape.dim(shape.rank() - 1);
+    // Files have vectors of constants with leading dimensions of 1, too, which `as_vector` removes.
+    const bool is_row = shape.rank() == 1 || (shape.rank() <= rows.rank() && shape.fully_known() &&
+                                              shape.numel() == length && constant_value(graph_, other) != nullptr);
+    return is_row && length >= 0 && rows.dim(rows.rank() - 1) == length ? other : NodeOutput();
+  }
+
+  // A vector that `row_of` returned, without leading dimensions.
+  NodeOutput as_vector(NodeOutput row) {
+    const OutputInfo& info = graph_.info(row);
+    if (info.shape.rank() == 1) return row;
+    const Tensor vector = view_tensor(*constant_value(graph_, row), Shape{info.shape.numel()});
+    const Node& node = graph_.at(row.node);
+    return add_const(graph_, node.name(), vector, node);
   }
 
   // Whether `reader` normalises `before`, which belongs to `base`, by given moments, and its other outputs are unused.
@@ -138,6 +151,7 @@ class Fuser {
     const Node* last;
     std::vector<std::string> ops;
     std::vector<NodeOutput> args;
+    std::vector<size_t> rows;  // which of `args` must be vectors
     std::optional<float> epsilon;
 
     void take(const Node& node, std::string name, std::initializer_list<NodeOutput> inputs) {
@@ -146,13 +160,17 @@ class Fuser {
       ops.push_back(std::move(name));
       args.insert(args.end(), inputs);
     }
+    void take_row(const Node& node, std::string name, NodeOutput row) {
+      rows.push_back(args.size());
+      take(node, std::move(name), {row});
+    }
   };
 
   Chain chain_from(const Node& base) const {
-    Chain chain{{base.id()}, &base, {}, {}, {}};
+    Chain chain{{base.id()}, &base, {}, {}, {}, {}};
     if (const Node* reader = next(base)) {
       if (const NodeOutput bias = bias_of(base, base, *reader); bias.valid()) {
-        chain.take(*reader, kBiasAdd.name(), {bias});
+        chain.take_row(*reader, kBiasAdd.name(), bias);
       }
     }
     if (&base.op() == &kConv2D) {
@@ -162,10 +180,10 @@ class Fuser {
         chain.epsilon = reader->attr("epsilon").as<float>();
       } else if (reader != nullptr && &reader->op() == &kMul) {
         if (const NodeOutput scale = row_of(base, *chain.last, *reader); scale.valid()) {
-          chain.take(*reader, kMul.name(), {scale});
+          chain.take_row(*reader, kMul.name(), scale);
           const Node* sum = next(*chain.last);
           const NodeOutput offset = sum == nullptr ? NodeOutput() : bias_of(base, *chain.last, *sum);
-          if (offset.valid()) chain.take(*sum, kBiasAdd.name(), {offset});
+          if (offset.valid()) chain.take_row(*sum, kBiasAdd.name(), offset);
         }
       }
     }
@@ -186,6 +204,7 @@ class Fuser {
     if (&op == &kFusedMatMul && (base.attr("grad_a").as<bool>() || base.attr("grad_b").as<bool>())) return;
     Chain chain = chain_from(base);
     if (chain.ops.empty()) return;
+    for (const size_t k : chain.rows) chain.args[k] = as_vector(chain.args[k]);
 
     NodeSpec spec;
     spec.op = &op;

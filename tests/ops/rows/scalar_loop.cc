@@ -61,8 +61,18 @@ Attrs pushing(std::vector<int64_t> pushed, std::vector<int64_t> carried = {5, 6,
 
 Attrs shaped(std::vector<PartialShape> shapes) {
   Attrs attrs = pushing({});
-  attrs.push_back({"shapes", std::move(shapes)});
+  attrs.emplace_back("shapes", 0).value = AttrValue(std::move(shapes));
   return attrs;
+}
+
+// Scalars beside x.
+std::vector<PartialShape> with_x_of(const Shape& shape) { return {Shape{}, shape, Shape{}, Shape{}, Shape{}}; }
+
+// x is a matrix of one element.
+Sample in_dimensions() {
+  Sample sample = halving(5, shaped(with_x_of({1, 1})));
+  sample.in[1] = array({1, 1}, {1.5}).as(kFloat32);
+  return sample;
 }
 
 ErrorSample wrong(Attrs lists, const char* text) {
@@ -73,7 +83,7 @@ ErrorSample wrong(Attrs lists, const char* text) {
 const Family scalar_loop(
     "scalar_loop",
     {{"_ScalarLoop",
-      {.samples = {halving(5, pushing({})), halving(-1, pushing({})),
+      {.samples = {halving(5, pushing({})), in_dimensions(), halving(-1, pushing({})),
                    // x and the factor change places.
                    halving(4, pushing({}, {5, 4, 2, 3, 1})),
                    halving(3, pushing({1, 6}),
@@ -82,9 +92,9 @@ const Family scalar_loop(
        .errors = {wrong(pushing({}, {5, 6, 2}), "carried: expected 5, one for each of T, got 3"),
                   wrong(pushing({}, {5, 6, 2, 3, 8}), "carried: expected values in [0, 8), got 8"),
                   wrong(pushing({}, {5, 6, 2, 3, 5}), "carried[4]: expected float32, got int32"),
-                  wrong(shaped({{1}}), "shapes: expected none, or one for each of 5 values and 0 lists, got 1"),
-                  wrong(shaped({{}, {2}, {}, {}, {}}), "shapes: expected one element, got [2]"),
-                  wrong(shaped({{}, {1}, {}, {}, {}}), "shape of values[1]: expected [1], got []")}}}});
+                  wrong(shaped({Shape{1}}), "shapes: expected none, or one for each of 5 values and 0 lists, got 1"),
+                  wrong(shaped(with_x_of({2})), "shapes: expected one element, got [2]"),
+                  wrong(shaped(with_x_of({1})), "shape of values[1]: expected [1], got []")}}}});
 
 }  // namespace
 }  // namespace panto::test::scalar_loop_rows

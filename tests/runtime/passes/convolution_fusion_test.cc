@@ -61,6 +61,13 @@ BOOST_AUTO_TEST_CASE(a_convolution_takes_what_follows) {
                                "u = AddV2(t, other)\n y = Relu(u)") ==
              "BiasAdd Mul BiasAdd Add Relu b scale offset other ");
   BOOST_TEST(fused_convolution(scaled + "s = AddV2(m, other)\n y = Relu(s)") == "Mul Add Relu scale other ");
+  // Constants with leading dimensions of 1 are vectors, too.
+  const std::string row = "c = Const(; value=float32[1,1,1,3]{1.5, 2, 3})\n";
+  BOOST_TEST(fused_convolution(row + "m = Mul(conv, c)\n s = AddV2(c, m)\n y = Relu(s)") ==
+             "Mul BiasAdd Relu c_1 c_2 ");
+  BOOST_TEST(fused_convolution("c = Const(; value=float32[1,1,1,1]{1.5})\n y = Mul(conv, c)") == "");
+  BOOST_TEST(fused_convolution("c = Const(; value=float32[1,3,1]{1, 2, 3})\n y = Mul(conv, c)") == "");
+  BOOST_TEST(fused_convolution("c = Placeholder(; dtype=float32, shape=[1,1,1,3])\n y = Mul(conv, c)") == "");
   BOOST_TEST(fused_convolution("y = Mul(conv, conv)") == "");
   BOOST_TEST(fused_convolution("y = Mul(conv, other)") == "");
   BOOST_TEST(fused_convolution("y = Mul(conv, scale)", "NCHW") == "");
