@@ -14,7 +14,9 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int kBytes = 32, kLanes = 8, kVectors = 2;
+constexpr int kBytes = 32;  // of a vector
+constexpr int kLanes = 8;
+constexpr int kVectors = 2;
 constexpr int64_t kChannels = kVectors * kLanes;  // of a panel
 constexpr int kWindows = 6;                       // at once: 12 sums, two vectors of the filter and an element
 constexpr int64_t kMostTaps = 64;                 // elements of a window in one channel
@@ -27,7 +29,6 @@ constexpr int64_t kTileElements = 64 * 1024;  // of the windows of a tile then
 int64_t taps_of(const Convolution& c) { return c.height.size * c.width.size; }
 int64_t panel_size(const Convolution& c) { return taps_of(c) * c.in_channels * kChannels; }
 int64_t panels_of(const Convolution& c) { return ceil_div(c.out_channels, kChannels); }
-int64_t windows_of(const Convolution& c) { return c.batch * c.height.output * c.width.output; }
 
 // Panel `p` of a filter [height, width, in, out], padded with zeros.
 void pack_panel(const Convolution& c, const float* filter, int64_t p, float* to) {

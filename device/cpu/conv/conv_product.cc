@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/conv/conv_sizes.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/fused/epilogue.h"
 #include "panto/device/cpu/isa.h"
@@ -15,7 +16,6 @@ namespace {
 constexpr int64_t kFilter = 256 * 1024;  // elements
 constexpr int64_t kWindows = 4;          // per output channel
 
-int64_t windows_of(const Convolution& c) { return c.batch * c.height.output * c.width.output; }
 int64_t window_elements(const Convolution& c) { return c.height.size * c.width.size * c.in_channels; }
 
 bool single_pixels(const Convolution& c) {

@@ -27,6 +27,8 @@ struct PlannedConvolution : Convolution {
   int64_t out_elements() const { return first_side().output * out_pixels() * out_channels; }
 };
 
+// Windows of all images: output pixels.
+inline int64_t windows_of(const Convolution& c) { return c.batch * c.height.output * c.width.output; }
 // Saturated.
 int64_t filter_elements(const PlannedConvolution& c);
 // Multiplications, saturated.
