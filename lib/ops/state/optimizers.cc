@@ -6,7 +6,8 @@ namespace panto {
 namespace {
 
 constexpr const char* kFraction = "a step is a fraction, which integers do not hold";
-constexpr const char* kRealOnly = "a step is a fraction, which integers do not hold, and complex numbers are not compared";
+constexpr const char* kRealOnly =
+    "a step is a fraction, which integers do not hold, and complex numbers are not compared";
 
 }  // namespace
 
