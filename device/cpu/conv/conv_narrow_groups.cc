@@ -125,7 +125,6 @@ void depthwise_portable(const Window& window, float* to) { row<1, 16, 2>(window,
 #ifdef __x86_64__
 [[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<kWideGroup, 32, 1>(window, to); }
 [[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<kWideGroup, 64, 1>(window, to); }
-
 [[PANTO_AVX2]] void depthwise_with_avx2(const Window& window, float* to) { row<1, 32, 2>(window, to); }
 #endif
 

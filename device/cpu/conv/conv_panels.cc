@@ -45,6 +45,8 @@ void pack_panel(const Convolution& c, const float* filter, int64_t p, float* to)
   }
 }
 
+#ifdef __x86_64__
+
 // The addresses of the elements of windows [first, first + count): those of window w for tap t are at
 // starts[t * kWindows + w]. Padding is read from `zeros`.
 void find_windows(const Convolution& c, const float* input, const float* zeros, int64_t first, int count,
@@ -66,8 +68,6 @@ void find_windows(const Convolution& c, const float* input, const float* zeros, 
   }
 }
 
-#ifdef __x86_64__
-
 // The panel that comes next, of which each group of windows asks memory for a part: a panel that comes from beyond the
 // second cache would take longer to read than to multiply.
 struct Ahead {
@@ -77,9 +77,8 @@ struct Ahead {
 
 // Sums of kCount windows, in kVectors vectors of a panel's channels; the first `width` of them are written.
 template <int kCount>
-[[gnu::always_inline]] inline void add_up(int64_t taps, int64_t channels, const float* const* starts,
-                                          const float* panel, Ahead ahead, float* out, int64_t out_step,
-                                          int64_t width) {
+[[PANTO_AVX2]] void add_up(int64_t taps, int64_t channels, const float* const* starts, const float* panel, Ahead ahead,
+                           float* out, int64_t out_step, int64_t width) {
   using V = Vector<float, kBytes>::type;
   using Loose = Vector<float, kBytes>::loose;
   V sum[kCount][kVectors] = {};
@@ -114,15 +113,8 @@ template <int kCount>
   }
 }
 
-template <int kCount>
-[[PANTO_AVX2]] void add_up_windows(int64_t taps, int64_t channels, const float* const* starts, const float* panel,
-                                   Ahead ahead, float* out, int64_t out_step, int64_t width) {
-  add_up<kCount>(taps, channels, starts, panel, ahead, out, out_step, width);
-}
-
 using AddUp = void (*)(int64_t, int64_t, const float* const*, const float*, Ahead, float*, int64_t, int64_t);
-constexpr AddUp kAddUp[] = {add_up_windows<1>, add_up_windows<2>, add_up_windows<3>,
-                            add_up_windows<4>, add_up_windows<5>, add_up_windows<6>};
+constexpr AddUp kAddUp[] = {add_up<1>, add_up<2>, add_up<3>, add_up<4>, add_up<5>, add_up<6>};
 
 // Windows [first, last) of one panel, which begins at output channel `channel`. `next`: the panel after it.
 void add_up_tile(const Convolution& c, const float* input, const float* zeros, const float* panel, const float* next,
@@ -153,8 +145,8 @@ bool has_panels(const Convolution& c) {
   // to make up for packing the filter in each run.
   const bool product = taps_of(c) == 1 && c.height.output == c.height.input && c.width.output == c.width.input &&
                        windows_of(c) > kFewWindows;
-  return isa() == Isa::kAvx2 && (getenv("PP") || !product) && c.groups == 1 && !c.channels_first() &&
-         c.in_channels >= kLeastChannels && c.out_channels >= kLanes && taps_of(c) <= kMostTaps;
+  return isa() == Isa::kAvx2 && !product && c.groups == 1 && !c.channels_first() && c.in_channels >= kLeastChannels &&
+         c.out_channels >= kLanes && taps_of(c) <= kMostTaps;
 #else
   static_cast<void>(c);
   return false;

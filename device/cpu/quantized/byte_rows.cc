@@ -102,7 +102,8 @@ void multiply(int64_t m, int64_t n, int64_t k, const std::vector<Pairs>& pairs, 
 
 bool byte_gemm_of_few_rows(int64_t m, int64_t n, int64_t k, const ByteMatrix& a, const ByteMatrix& b, int32_t* c) {
   constexpr int64_t kFew = 16, kMostZero = 32000;  // a - zero has 16 bits
-  if (isa() < Isa::kAvx2 || m > kFew || k == 0 || b.column != 1 || std::abs(a.zero) > kMostZero) return false;
+  if (isa() < Isa::kAvx2 || m > kFew || k == 0 || b.column != 1 || a.zero < -kMostZero || a.zero > kMostZero)
+    return false;
   std::vector<Pairs> pairs(static_cast<size_t>(m));
   std::vector<uint32_t> of_row(static_cast<size_t>(m));  // what the zero of b adds to each of its elements
   for (int64_t i = 0; i < m; ++i) {

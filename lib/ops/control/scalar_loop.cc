@@ -82,8 +82,8 @@ const Op& kScalarLoop = define_op(
     " (results: T, read_left: num_read*variant, written_more: num_written*variant, rounds: int64, more: bool)",
     {.doc =
          "Rounds of a loop whose values have one element each, until a round says that it was the last. A round is a "
-         "program "
-         "of elementwise ops (see _FusedElementwise) of `values` and of the last element of each list in `read`, "
+         "program of elementwise ops (see _FusedElementwise) of `values` and of the last element of each list in "
+         "`read`, "
          "which is taken away. Value i goes on as value `carried`[i] of the program, list i in `written` gets "
          "value `pushed`[i], and output 0 says whether there is another round. It stops, with `more` true, before a "
          "round that fails, or for which a list has no element or no room, or where the call is to stop; after "
