@@ -21,9 +21,18 @@ constexpr double kTimes = 64;  // what rounding makes of an element, at most
 
 // By element of `expected`, from runs with one unit of the last place more or less on what every op gives.
 Tensor tolerances(const Tensor& expected, std::span<const Tensor> noisy) {
-  const bool floats = dtypes::kFloating.contains(expected.dtype());
   std::vector<double> result(static_cast<size_t>(expected.numel()), 0);
-  if (!floats) {
+  if (dtypes::kComplex.contains(expected.dtype())) {
+    std::vector<Tensor> parts;
+    for (const Tensor& run : noisy) parts.push_back(parts_of(run));
+    const Tensor of_parts = tolerances(parts_of(expected), parts);
+    const auto each = of_parts.data<double>();
+    for (size_t i = 0; i < result.size(); ++i) {
+      result[i] = std::min(each[2 * i], each[2 * i + 1]) < 0 ? -1 : std::max(each[2 * i], each[2 * i + 1]);
+    }
+    return tensor(result);
+  }
+  if (!dtypes::kFloating.contains(expected.dtype())) {
     for (const Tensor& run : noisy) {
       if (!test::difference(expected, run).empty()) std::ranges::fill(result, -1);
     }
@@ -62,7 +71,9 @@ bool export_program(const Program& p, const std::string& base) {
     for (int n = 0; n < kRuns; ++n) {
       RunOptions options;
       options.noise = 0x1p-23;
-      for (const auto& in : p.inputs) options.noise = in.value.dtype() == kFloat64 ? 0x1p-50 : options.noise;
+      for (const auto& in : p.inputs) {
+        if (test::epsilon(in.value.dtype()) == test::epsilon(kFloat64)) options.noise = 0x1p-50;
+      }
       options.noise_everywhere = true;
       options.noise_seed = static_cast<uint64_t>(n);
       const std::vector<Tensor> got = interpret(p.body, inputs, world, options);

@@ -58,8 +58,10 @@ struct RunOptions {
 };
 
 // With elements that are larger or smaller by the factor 1 + `noise` or by a unit of the last place, if that is more.
-// Other than floating ones as they are.
+// Parts of complex ones change apart; integers and what else there is stay as they are.
 Tensor with_noise(const Tensor& t, double noise, Rng& rng);
+// The real and imaginary parts of complex numbers as floating ones, of shape [elements, 2].
+Tensor parts_of(const Tensor& complex);
 
 // What a failing statement threw.
 struct Failure {

@@ -33,12 +33,6 @@ bool is_floating(const Tensor& t) { return dtypes::kFloating.contains(t.dtype())
 
 std::string at_output(size_t k, const std::string& text) { return fmt::format("output {}: {}", k, text); }
 
-// Real and imaginary parts as numbers of their own, which the tables' comparison does not tell apart.
-Tensor parts_of(const Tensor& t) {
-  const DType part = t.dtype() == DType::kComplex64 ? kFloat32 : kFloat64;
-  return tensor_from_bytes(part, Shape({t.numel(), 2}), t.impl()->data, t.nbytes());
-}
-
 // As bits: also the signs of zeros.
 std::string sign_difference(const Tensor& a, const Tensor& b) {
   if (!is_floating(a)) return {};
@@ -60,6 +54,7 @@ std::string difference_in_bits(std::span<const Tensor> expected, std::span<const
     if (!got[k].defined()) return at_output(k, "undefined");
     std::string text;
     const bool alike = expected[k].dtype() == got[k].dtype() && expected[k].shape() == got[k].shape();
+    // The tables' comparison does not tell parts apart.
     if (alike && dtypes::kComplex.contains(got[k].dtype())) {
       const Tensor parts[] = {parts_of(expected[k]), parts_of(got[k])};
       text = test::difference(parts[0], parts[1]);

@@ -31,6 +31,10 @@ NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtractin
              "can't split axis of size", "num_rows and num_cols are not consistent", "No WhereOp available",
              "rank 2 for '{{node SparseBincount", "cannot be both dense and sparse", "Seed must have shape [3] or [n, 3]",
              "is not available in GraphDef version", "received empty tensor indices", "tensor_in must not be empty",
+             "on CPU is only supported for NHWC",
+             "for '{{node DenseCountSparseOutput",  # of a matrix and weights without elements
+             "out of range for string at index",  # of a negative length
+             "FIRST_DIM_SIZE must be followed by VALUE_ROWIDS",
              "A static value of '-1' is required",  # the shape is a scalar that is fed
              # Of a split dimension that is fed it infers a shape that the part need not have.
              ", SplitV)' with input shapes")
@@ -45,10 +49,28 @@ UNDEFINED |= {"InplaceUpdate", "InplaceAdd", "InplaceSub"}
 UNDEFINED |= {"SparseAdd", "DenseToSparseSetOperation", "SparseToSparseSetOperation", "SetSize"}
 # Whose kernel ends the process where no string is given and row splits are int32.
 UNDEFINED |= {"UnicodeDecode", "UnicodeDecodeWithOffsets"}
+# Of no indices it gives what is in memory.
+UNDEFINED |= {"SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"}
 # The conditions for which TensorFlow's conditionals and loops end the process.
 NO_CONDITION = {"DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_HALF", "DT_BFLOAT16", "DT_COMPLEX64", "DT_COMPLEX128"}
-# Ops that put a first input in order, which TensorFlow does not where that holds NaN: docs/differences.md.
-ORDERING = {"TopKV2"}
+
+
+def has_nan(value):
+    return value.dtype.kind not in "iu" and bool(np.isnan(value).any())
+
+
+def has_even_power(value):
+    """Whether one of these integers is 2^16, 2^18 or another even power of two from there on."""
+    return any(n >= 2**16 and n.bit_count() == 1 and n.bit_length() % 2 == 1 for n in map(int, value.flat))
+
+
+def has_nul(value):
+    return any(b"\0" in text for text in value.flat)
+
+
+# Ops for which TensorFlow has no right answer where an input, of this number, is so: docs/differences.md.
+NO_ANSWER_OF = {"TopKV2": (0, has_nan), "RandomIndexShuffle": (2, has_even_power),
+                "StringLower": (0, has_nul), "StringUpper": (0, has_nul)}
 
 
 def read_arrays(path):
@@ -87,7 +109,7 @@ def difference(got, expected, tolerance):
             same = (a == b) | (np.isnan(a) & np.isnan(b))
             if expected.dtype.kind == "c":
                 scale = np.max(np.abs(b[np.isfinite(b)]), initial=1)
-                tolerance = np.full(expected.shape, scale * (1e-3 if expected.dtype == np.complex64 else 1e-9))
+                tolerance = np.maximum(tolerance, scale * (1e-3 if expected.dtype == np.complex64 else 1e-9))
                 tolerance[~np.isfinite(b)] = -1  # an infinite part makes the others what the formula makes of them
             wrong = ~same & (tolerance >= 0) & ~(np.abs(a - b) <= tolerance)
     if not wrong.any():
@@ -103,6 +125,8 @@ def has_answer(node):
 
     if node.op in UNDEFINED:
         return False
+    if node.op == "Empty":  # whatever is in memory
+        return node.attr["init"].b
     if node.op == "EuclideanNorm":  # squares of integers leave their type
         return not tf.as_dtype(node.attr["T"].type).is_integer
     if node.op == "Round":  # of integers: zeros
@@ -140,13 +164,14 @@ class RandomPrograms(unittest.TestCase):
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             with tf.compat.v1.Session(graph=graph, config=config) as session:
                 fed = {f"{name}:0": value for name, value in feeds.items()}
-                ordered = session.run([support.tensor_name(node.input[0]) for node in definition.node
-                                       if node.op in ORDERING], fed)
+                asked = [(node.input[NO_ANSWER_OF[node.op][0]], NO_ANSWER_OF[node.op][1])
+                         for node in definition.node if node.op in NO_ANSWER_OF]
+                inputs = session.run([support.tensor_name(name) for name, _ in asked], fed)
                 got = session.run([support.tensor_name(name) for name in names], fed)
         except Exception as error:  # noqa: BLE001: whatever TensorFlow throws is its answer
             text = " ".join(str(error).split())
             return (None, False) if any(word in text for word in NO_KERNEL) else (f"TensorFlow: {text[:300]}", True)
-        if any(value.dtype.kind not in "iu" and np.isnan(value).any() for value in ordered):
+        if any(is_so(value) for value, (_, is_so) in zip(inputs, asked)):
             return None, False
         # Of a complex zero and zero it makes NaN: docs/differences.md.
         complex_powers = any(node.op == "Pow" and tf.as_dtype(node.attr["T"].type).is_complex for node in definition.node)
