@@ -61,6 +61,10 @@ struct GeluExact {
   static constexpr int kWork = 50;
   PANTO_FN float operator()(float x) const { return 0.5f * x * (1.f + k::erf(0.7071067811865476f * x)); }
 };
+struct Swish {
+  static constexpr int kWork = 50;
+  PANTO_FN float operator()(float x) const { return x * SigmoidFn{}(x); }
+};
 
 // Calls body(f) with the activation's functor; does nothing if there is no activation.
 template <class Body>
@@ -75,6 +79,7 @@ template <class Body>
     case FusedActivation::kLeakyRelu: return body(LeakyRelu{e.leaky_alpha});
     case FusedActivation::kGeluApproximate: return body(GeluApproximate{});
     case FusedActivation::kGeluExact: return body(GeluExact{});
+    case FusedActivation::kSwish: return body(Swish{});
   }
 }
 

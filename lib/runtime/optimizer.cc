@@ -40,6 +40,7 @@ struct PassList {
        "Has matrix products read transposed operands as they lie, and make what is read of them only; those of columns "
        "by rows are elementwise.",
        passes::narrow_matmuls},
+      {"padding", "Has convolutions by constants pad what they read.", passes::pad_in_convolutions},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"dependencies", "Drops waiting for what is waited for anyway, or has nothing to wait for.",
        passes::clean_dependencies},

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kWideGroup = 4;   // channels per group, or 1
 constexpr int64_t kLanes = 16;  // of the widest vectors
-constexpr int kPixels = 6;      // summed at once: as many as fit the registers beside the weights
+constexpr int kPixels = 6;      // summed at once, or kFewPixels, or one
+constexpr int kFewPixels = 2;
 
 template <int kBytes>
 using Floats = typename Vector<float, kBytes>::type;
@@ -67,7 +68,7 @@ template <int kGroup, int kBytes, int kVectors, int kCount>
       const float* from = window.input + (row + j * w.dilation * window.pixel());
       const float* weights = row_weights + j * kGroup * c.out_channels;
       V weight[kVectors][kGroup];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
         for (int k = 0; k < kGroup; ++k) {
@@ -76,7 +77,7 @@ template <int kGroup, int kBytes, int kVectors, int kCount>
       }
 #pragma GCC unroll 8
       for (int p = 0; p < kCount; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
           const V read = *reinterpret_cast<const Loose*>(from + p * step + v * kEach);
           add_spread<kGroup, 0>(read, weight[v][0], sum[p][v]);
@@ -93,43 +94,64 @@ template <int kGroup, int kBytes, int kVectors, int kCount>
   }
 #pragma GCC unroll 8
   for (int p = 0; p < kCount; ++p) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) *reinterpret_cast<Loose*>(to + p * c.out_channels + v * kEach) = sum[p][v];
   }
 }
 
-// Computes a row of the output.
-template <int kGroup, int kBytes, int kVectors>
+// The same for all channels: kVectors vectors at once, and then kLanes channels at once.
+template <int kGroup, int kBytes, int kVectors, int kCount>
+[[gnu::always_inline]] inline void all_channels(const Window& window, int64_t x, int64_t first, int64_t last,
+                                                float* to) {
+  constexpr int64_t kEach = kBytes / sizeof(float);
+  constexpr int kLess = std::min(kVectors, static_cast<int>(kLanes / kEach));
+  const int64_t channels = window.c.out_channels;
+  int64_t channel = 0;
+  for (; channel + kVectors * kEach <= channels; channel += kVectors * kEach) {
+    pixels<kGroup, kBytes, kVectors, kCount>(window, x, first, last, channel, to + channel);
+  }
+  for (; channel < channels; channel += kLess * kEach) {
+    pixels<kGroup, kBytes, kLess, kCount>(window, x, first, last, channel, to + channel);
+  }
+}
+
+// Computes a row of the output. kVectors: for several pixels; a single one has kAlone, so that sums need not wait for
+// each other.
+template <int kGroup, int kBytes, int kVectors, int kAlone>
 [[gnu::always_inline]] inline void row(const Window& window, float* to) {
-  const Convolution& c = window.c;
-  const WindowAxis& w = c.width;
-  for (int64_t channel = 0; channel < c.out_channels; channel += kVectors * kBytes / 4) {
-    for (int64_t x = 0; x < w.output;) {
-      float* at = to + x * c.out_channels + channel;
-      const int64_t after = x + kPixels;
-      if (after <= w.output && w.first(x) == 0 && w.last(after - 1) == w.size) {
-        pixels<kGroup, kBytes, kVectors, kPixels>(window, x, 0, w.size, channel, at);
-        x = after;
-      } else {
-        pixels<kGroup, kBytes, kVectors, 1>(window, x, w.first(x), w.last(x), channel, at);
-        ++x;
-      }
+  const WindowAxis& w = window.c.width;
+  const auto inside = [&](int64_t x, int count) {
+    return x + count <= w.output && w.first(x) == 0 && w.last(x + count - 1) == w.size;
+  };
+  for (int64_t x = 0; x < w.output;) {
+    float* const at = to + x * window.c.out_channels;
+    if (inside(x, kPixels)) {
+      all_channels<kGroup, kBytes, kVectors, kPixels>(window, x, 0, w.size, at);
+      x += kPixels;
+    } else if (inside(x, kFewPixels)) {
+      all_channels<kGroup, kBytes, kVectors, kFewPixels>(window, x, 0, w.size, at);
+      x += kFewPixels;
+    } else {
+      all_channels<kGroup, kBytes, kAlone, 1>(window, x, w.first(x), w.last(x), at);
+      ++x;
     }
   }
 }
 
 using RowFn = void (*)(const Window&, float*);
 
-void portable(const Window& window, float* to) { row<kWideGroup, 16, 1>(window, to); }
-void depthwise_portable(const Window& window, float* to) { row<1, 16, 2>(window, to); }
+void portable(const Window& window, float* to) { row<kWideGroup, 16, 1, 1>(window, to); }
+void depthwise_portable(const Window& window, float* to) { row<1, 16, 2, 4>(window, to); }
 #ifdef __x86_64__
-[[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<kWideGroup, 32, 1>(window, to); }
-[[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<kWideGroup, 64, 1>(window, to); }
-[[PANTO_AVX2]] void depthwise_with_avx2(const Window& window, float* to) { row<1, 32, 2>(window, to); }
+[[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<kWideGroup, 32, 1, 1>(window, to); }
+[[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<kWideGroup, 64, 1, 1>(window, to); }
+[[PANTO_AVX2]] void depthwise_with_avx2(const Window& window, float* to) { row<1, 32, 2, 4>(window, to); }
+[[PANTO_AVX512]] void depthwise_with_avx512(const Window& window, float* to) { row<1, 64, 4, 4>(window, to); }
 #endif
 
 RowFn choose(bool depthwise) {
 #ifdef __x86_64__
+  if (depthwise && isa() >= Isa::kAvx512) return depthwise_with_avx512;
   if (depthwise && isa() >= Isa::kAvx2) return depthwise_with_avx2;
   if (isa() >= Isa::kAvx512) return with_avx512;
   if (isa() >= Isa::kAvx2) return with_avx2;
@@ -142,8 +164,7 @@ bool is_depthwise(const Convolution& c) { return c.in_channels == c.groups; }
 }  // namespace
 
 bool has_narrow_groups(const Convolution& c) {
-  // oneDNN has a fast path for depthwise convolutions with AVX-512.
-  const bool fits = is_depthwise(c) ? isa() < Isa::kAvx512 : c.in_channels == c.groups * kWideGroup;
+  const bool fits = is_depthwise(c) || c.in_channels == c.groups * kWideGroup;
   return fits && c.out_channels == c.in_channels && c.out_channels % kLanes == 0 && !c.channels_first();
 }
 

@@ -205,6 +205,8 @@ const CpuKernel by_filter_kernel("Conv2DBackpropFilter", TypeList<Half, BFloat16
 using Fractions = TypeList<Half, BFloat16, float, double>;
 template <ConvKind kKind>
 using DepthwiseKernel = ConvolutionKernel<kKind, false, FilterKind::kDepthwise>;
+const CpuKernel fused_depthwise_kernel("_FusedDepthwiseConv2dNative", TypeList<float>{},
+                                       ConvolutionKernel<ConvKind::kForward, true, FilterKind::kDepthwise>{});
 const CpuKernel depthwise_kernel("DepthwiseConv2dNative", Fractions{}, DepthwiseKernel<ConvKind::kForward>{});
 const CpuKernel depthwise_by_input_kernel("DepthwiseConv2dNativeBackpropInput", Fractions{},
                                           DepthwiseKernel<ConvKind::kByInput>{});

@@ -236,10 +236,6 @@ void backprop_filter_gradient(GradContext& g) {
   if (g.needs(2)) g.set(2, a.convolve(g.in(0), g.dy()));
 }
 
-int64_t depthwise_flops(int64_t outputs, int64_t height, int64_t width) {
-  return convolution_flops(outputs, convolution_flops(height, width, 1) / 2, 1);
-}
-
 }  // namespace
 
 const Op& kConv2D = define_op(

@@ -26,6 +26,7 @@ constexpr NamedActivation kActivations[] = {
     {"LeakyRelu", FusedActivation::kLeakyRelu},
     {"GeluApproximate", FusedActivation::kGeluApproximate},
     {"GeluExact", FusedActivation::kGeluExact},
+    {"Swish", FusedActivation::kSwish},
 };
 
 FusedActivation activation_named(std::string_view name, std::string_view before) {
@@ -47,12 +48,32 @@ PartialShape with_added(const ShapeContext& c, const Epilogue& epilogue, const P
   return output.merged_with(added);
 }
 
+template <FilterKind kFilters>
+void fused_convolution_shape(ShapeContext& c) {
+  c.expect_rank(0, 4);
+  c.expect_rank(1, 4);
+  Convolution convolution = convolution_of(c, c.shape(0), c.shape(1), kFilters);
+  const Epilogue epilogue = parse_epilogue(c);
+  const auto by_channel = [&](int at, const char* name) {
+    convolution.out_channels =
+        c.merge(convolution.out_channels, c.vector(2 + at), std::string(name) + ": number of channels");
+  };
+  if (epilogue.bias) by_channel(epilogue.bias_at(), "bias");
+  if (epilogue.batch_norm) {
+    int at = epilogue.batch_norm_at();
+    for (const char* name : {"scale", "offset", "mean", "variance"}) by_channel(at++, name);
+  }
+  if (epilogue.scale) by_channel(epilogue.scale_at(), "scale");
+  if (epilogue.offset) by_channel(epilogue.offset_at(), "offset");
+  c.output(with_added(c, epilogue, convolution.output()));
+}
+
 }  // namespace
 
 Epilogue parse_epilogue(const CallView& call) {
   const AttrSlot& slot = call.slot("fused_ops");
   std::span<const std::string> names(static_cast<const std::string*>(slot.p), slot.n);
-  const bool convolution = &call.op() == &kFusedConv2D;
+  const bool convolution = &call.op() != &kFusedMatMul;
   Epilogue epilogue;
   epilogue.leaky_alpha = call.real("leakyrelu_alpha");
   epilogue.epsilon = call.real("epsilon");
@@ -81,7 +102,8 @@ const Op& kFusedMatMul = define_op(
     " leakyrelu_alpha: float = 0.2) -> (product: T)",
     {.doc = "matmul(a, b), then what `fused_ops` lists, in this order, any of which may be absent: BiasAdd with a "
             "vector; Add with a tensor of the result's shape; and one of Relu, Relu6, Tanh, Sigmoid, Elu, LeakyRelu, "
-            "GeluApproximate, GeluExact. `args` are their tensors. Made by the optimizer; the result is that of the "
+            "GeluApproximate, GeluExact, Swish. `args` are their tensors. Made by the optimizer; the result is that of "
+            "the "
             "separate ops, bit by bit.",
      .cpp = "fused_matmul",
      .traits = {Trait::kContraction},
@@ -112,27 +134,24 @@ const Op& kFusedConv2D = define_op(
             "bit by bit.",
      .cpp = "fused_conv2d",
      .traits = {Trait::kContraction},
-     .shape =
-         [](ShapeContext& c) {
-           c.expect_rank(0, 4);
-           c.expect_rank(1, 4);
-           Convolution convolution = convolution_of(c, c.shape(0), c.shape(1));
-           const Epilogue epilogue = parse_epilogue(c);
-           const auto by_channel = [&](int at, const char* name) {
-             convolution.out_channels =
-                 c.merge(convolution.out_channels, c.vector(2 + at), std::string(name) + ": number of channels");
-           };
-           if (epilogue.bias) by_channel(epilogue.bias_at(), "bias");
-           if (epilogue.batch_norm) {
-             int at = epilogue.batch_norm_at();
-             for (const char* name : {"scale", "offset", "mean", "variance"}) by_channel(at++, name);
-           }
-           if (epilogue.scale) by_channel(epilogue.scale_at(), "scale");
-           if (epilogue.offset) by_channel(epilogue.offset_at(), "offset");
-           c.output(with_added(c, epilogue, convolution.output()));
-         },
+     .shape = fused_convolution_shape<FilterKind::kOfGroups>,
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); },
+     .types_reason = "the optimizer makes it of float32 only"});
+
+const Op& kFusedDepthwiseConv2dNative = define_op(
+    "_FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args*T; T: float16|float32|float64,"
+    " num_args: int >= 0, strides: list(int), padding: {\"SAME\", \"VALID\", \"EXPLICIT\"},"
+    " explicit_paddings: list(int) = [], data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\","
+    " dilations: list(int) = [1, 1, 1, 1], fused_ops: list(string) = [], epsilon: float = 0.0001,"
+    " leakyrelu_alpha: float = 0.2) -> (output: T)",
+    {.doc = "depthwise_conv2d(input, filter), then what `fused_ops` lists, as _FusedConv2D does. Made by the "
+            "optimizer; the result is that of the separate ops, bit by bit.",
+     .cpp = "fused_depthwise_conv2d",
+     .traits = {Trait::kContraction},
+     .shape = fused_convolution_shape<FilterKind::kDepthwise>,
+     .no_gradient = "the optimizer makes it after gradients were taken",
+     .flops = [](const CostContext& c) { return depthwise_flops(c.out_numel(0), c.dim(1, 0), c.dim(1, 1)); },
      .types_reason = "the optimizer makes it of float32 only"});
 
 const Op& kFusedElementwise = define_op(

@@ -17,6 +17,7 @@ enum class FusedActivation : uint8_t {
   kLeakyRelu,
   kGeluApproximate,
   kGeluExact,
+  kSwish,
 };
 
 // Applied in this order; each may be absent.

@@ -172,6 +172,10 @@ int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_
   return __builtin_mul_overflow(2 * outputs, filter_elements / out_channels, &flops) ? INT64_MAX : flops;
 }
 
+int64_t depthwise_flops(int64_t outputs, int64_t height, int64_t width) {
+  return convolution_flops(outputs, convolution_flops(height, width, 1) / 2, 1);
+}
+
 Windows pool_of(const CallView& call, const PartialShape& input) {
   const bool says = call.op().signature().find_attr("data_format") >= 0;
   Windows w{image_axes(says ? call.text("data_format") : "NHWC"), {}, {}};

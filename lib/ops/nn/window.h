@@ -71,6 +71,8 @@ PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape
 // The number of multiplications and additions, saturated: each output element is a sum over the filter elements of one
 // output channel.
 int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels);
+// The same of a depthwise one, by a filter of this height and width.
+int64_t depthwise_flops(int64_t outputs, int64_t height, int64_t width);
 
 // Reads a pool's parameters, for an input of this shape (rank 4, or unknown): attributes `ksize`, `strides`, `padding`
 // and, if the op has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/runtime/passes/rules.h"
@@ -97,6 +98,10 @@ class Simplifier {
     const int limit = graph_.id_limit();
     for (int id : graph_.topological_order()) {
       if (context_.fixed(id)) continue;
+      if (&graph_.at(id).op() == &kIdentityN) {
+        pass_on(id);
+        continue;
+      }
       // Repeat, as the replacement may be simplified too.
       for (bool added = true; added;) {
         const NodeOutput same = source(graph_.at(id));
@@ -137,9 +142,19 @@ class Simplifier {
   }
 
   NodeOutput identity(const Node& node) {
-    // Keep identities that copy to another device, and those with several outputs.
+    // Keep identities that copy to another device, and other ops with several outputs.
     if (node.num_outputs() != 1 || graph_.at(node.input(0).node).device() != node.device()) return {};
     return node.input(0);
+  }
+
+  // Has what reads an IdentityN read its inputs, unless one is copied to another device.
+  void pass_on(int id) {
+    const Node& node = graph_.at(id);
+    const std::vector<NodeOutput> with(node.inputs().begin(), node.inputs().end());
+    const auto is_here = [&](NodeOutput input) { return graph_.at(input.node).device() == node.device(); };
+    if (node.consumers().empty() || !std::ranges::all_of(with, is_here)) return;
+    replace_node(graph_, id, with);
+    ++changes_;
   }
 
   // True if the result of a broadcast has the shape of `of`, so `other` does not enlarge it.

@@ -1,7 +1,8 @@
 // Fuses a matrix product or convolution with what follows it: a bias, the addition of another tensor (as where
-// gradients are summed) and an activation. For a convolution also a batch normalisation by given moments, or the
-// multiplication and addition of vectors that remain of one if the moments are constants. The intermediate results are
-// then not written to memory. A bias added to anything else becomes an Add. Results are the same to the bit.
+// gradients are summed) and an activation, or a product with its own sigmoid. For a convolution also a batch
+// normalisation by given moments, or the multiplication and addition of vectors that remain of one if the moments are
+// constants. The intermediate results are then not written to memory. A bias added to anything else becomes an Add.
+// Results are the same to the bit.
 //
 // Names ops (as objects, never as text), which few files outside op blocks may do.
 #include <algorithm>
@@ -22,6 +23,8 @@ namespace {
 // tensors.
 constexpr int64_t kLeastSum = 64 * 1024;
 
+bool is_convolution(const Op& op) { return &op == &kConv2D || &op == &kDepthwiseConv2dNative; }
+
 // Activations that can end a fused op, which has an activation of the same name.
 bool is_fusable_activation(const Op& op) {
   return &op == &kRelu || &op == &kRelu6 || &op == &kTanh || &op == &kSigmoid;
@@ -41,6 +44,8 @@ class Fuser {
         fuse(*id, kFusedMatMul);
       } else if (&op == &kConv2D) {
         fuse(*id, kFusedConv2D);
+      } else if (&op == &kDepthwiseConv2dNative) {
+        fuse(*id, kFusedDepthwiseConv2dNative);
       }
     }
     for (int id : graph_.ids()) add_plainly(id);
@@ -83,7 +88,7 @@ class Fuser {
   // Whether `reader` and `base` agree on which dimension holds the channels.
   static bool same_channels(const Node& base, const Node& reader) {
     const bool first = reader.attr("data_format").as<std::string>() == "NCHW";
-    if (&base.op() == &kConv2D) return first == (base.attr("data_format").as<std::string>() == "NCHW");
+    if (is_convolution(base.op())) return first == (base.attr("data_format").as<std::string>() == "NCHW");
     return !first || base.output(0).shape.rank() == 2;
   }
 
@@ -100,7 +105,7 @@ class Fuser {
     const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = graph_.info(other).shape;
     const PartialShape& rows = before.output(0).shape;
-    const bool convolution = &base.op() == &kConv2D;
+    const bool convolution = is_convolution(base.op());
     if (convolution && base.attr("data_format").as<std::string>() != "NHWC") return {};
     if (!shape.known_rank() || shape.rank() == 0 || rows.rank() != (convolution ? 4 : 2)) return {};
     const int64_t length = shape.dim(shape.rank() - 1);
@@ -134,8 +139,30 @@ class Fuser {
     const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = before.output(0).shape;
     const bool fits = shape.fully_known() && graph_.info(other).shape == shape &&
-                      (&base.op() == &kConv2D || shape.numel() >= kLeastSum);
+                      (is_convolution(base.op()) || shape.numel() >= kLeastSum);
     return fits ? other : NodeOutput();
+  }
+
+  struct SwishNodes {
+    const Node* sigmoid = nullptr;
+    const Node* product = nullptr;
+  };
+
+  // The ops of `before` times sigmoid of `before`, if nothing else reads either; nulls otherwise.
+  SwishNodes swish_of(const Node& before) const {
+    const std::span<const NodeUse> uses = before.consumers();
+    if (uses.size() != 2 || context_.fixed_in_flow(before.id())) return {};
+    for (const int at : {0, 1}) {
+      const NodeUse use = uses[static_cast<size_t>(at)], other = uses[static_cast<size_t>(1 - at)];
+      if (use.slot == NodeUse::kControl || other.slot == NodeUse::kControl || use.output != 0 || other.output != 0) {
+        return {};
+      }
+      const Node& sigmoid = graph_.at(use.node);
+      if (&sigmoid.op() != &kSigmoid || sigmoid.device() != before.device()) continue;
+      const Node* product = next(sigmoid);
+      if (product != nullptr && &product->op() == &kMul && product->id() == other.node) return {&sigmoid, product};
+    }
+    return {};
   }
 
   static bool has_kernel(const Op& op, const Node& base) {
@@ -173,7 +200,7 @@ class Fuser {
         chain.take_row(*reader, kBiasAdd.name(), bias);
       }
     }
-    if (&base.op() == &kConv2D) {
+    if (is_convolution(base.op())) {
       // These names are _FusedConv2D's, without versions.
       if (const Node* reader = next(*chain.last); reader != nullptr && is_normalisation(base, *chain.last, *reader)) {
         chain.take(*reader, "FusedBatchNorm", {reader->input(1), reader->input(2), reader->input(3), reader->input(4)});
@@ -194,6 +221,9 @@ class Fuser {
     }
     if (const Node* reader = next(*chain.last); reader != nullptr && is_fusable_activation(reader->op())) {
       chain.take(*reader, reader->op().name(), {});
+    } else if (const auto [sigmoid, product] = swish_of(*chain.last); product != nullptr) {
+      chain.merged.push_back(sigmoid->id());
+      chain.take(*product, "Swish", {});
     }
     return chain;
   }

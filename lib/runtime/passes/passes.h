@@ -12,6 +12,7 @@ int merge_reshapes(PassContext& context);
 int move_loop_invariants(PassContext& context);
 int move_common_of_branches(PassContext& context);
 int narrow_matmuls(PassContext& context);
+int pad_in_convolutions(PassContext& context);
 int merge_common(PassContext& context);
 int clean_dependencies(PassContext& context);
 int fuse(PassContext& context);

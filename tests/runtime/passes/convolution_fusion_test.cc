@@ -11,16 +11,18 @@ namespace {
 
 // Images, a filter of three output channels, and vectors for them; `y` is asked for, and `also`.
 std::string fused_convolution(const std::string& rest, const char* format = "NHWC", const char* type = "float32",
-                              const char* also = nullptr) {
+                              const char* also = nullptr, bool depthwise = false) {
   const bool first = format[1] == 'C';
   const std::string of_type = std::string("; dtype=") + type + ", shape=";
   std::string text = "x = Placeholder(" + of_type + (first ? "[2,5,4,3])" : "[2,4,3,5])") + "\n";
-  text += "w = Placeholder(" + of_type + "[2,2,5,3])\n";
+  if (depthwise) text = "x = Placeholder(" + of_type + "[2,4,3,3])\n";
+  text += "w = Placeholder(" + of_type + (depthwise ? "[2,2,3,1])\n" : "[2,2,5,3])\n");
   text += "other = Placeholder(" + of_type + (first ? "[2,3,4,3])" : "[2,4,3,3])") + "\n";
   for (const char* name : {"b", "scale", "offset", "mean", "variance"}) {
     text += std::string(name) + " = Placeholder(" + of_type + "[3])\n";
   }
-  text += std::string("conv = Conv2D(x, w; strides=[1, 1, 1, 1], padding=\"SAME\", data_format=\"") + format + "\")\n";
+  text += std::string("conv = ") + (depthwise ? kDepthwiseConv2dNative : kConv2D).name() +
+          "(x, w; strides=[1, 1, 1, 1], padding=\"SAME\", data_format=\"" + format + "\")\n";
   const Graph graph = text_graph(text + rest);
   std::vector<NodeOutput> fetches = {graph.output("y")};
   if (also != nullptr) fetches.push_back(graph.output(also));
@@ -28,7 +30,7 @@ std::string fused_convolution(const std::string& rest, const char* format = "NHW
   const Graph optimized = optimize(graph, fetches, {}, "fusion", &runs);
   for (const PassRun& run : runs) BOOST_TEST(run.error == "");
   const Node* node = optimized.find("y") == nullptr ? nullptr : &optimized.at("y");
-  if (node == nullptr || &node->op() != &kFusedConv2D) return "";
+  if (node == nullptr || &node->op() != &(depthwise ? kFusedDepthwiseConv2dNative : kFusedConv2D)) return "";
   std::string found;
   for (const auto& name : node->attr("fused_ops").as<std::vector<std::string>>()) found += name + " ";
   for (int i = 2; i < node->num_inputs(); ++i) found += optimized.at(node->input(i).node).name() + " ";
@@ -93,6 +95,28 @@ BOOST_AUTO_TEST_CASE(a_convolution_takes_what_follows) {
   BOOST_TEST(fused_convolution(norm + "y = Relu(n)\n z = Neg(n:1)", "NHWC", "float32", "z") == "");
   BOOST_TEST(fused_convolution(norm + "y = Relu(n:1)") == "");
   BOOST_TEST(fused_convolution("y = AddV2(conv, conv)") == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_depthwise_convolution_does_too) {
+  const auto fused_depthwise = [](const std::string& rest, const char* also = nullptr) {
+    return fused_convolution(rest, "NHWC", "float32", also, true);
+  };
+  BOOST_TEST(fused_depthwise("s = BiasAdd(conv, b)\n y = Relu6(s)") == "BiasAdd Relu6 b ");
+  BOOST_TEST(fused_depthwise("m = Mul(scale, conv)\n s = AddV2(m, offset)\n y = Relu6(s)") ==
+             "Mul BiasAdd Relu6 scale offset ");
+  BOOST_TEST(fused_depthwise("n = FusedBatchNormV3(conv, scale, offset, mean, variance; is_training=false)\n"
+                             "s = AddV2(n, other)\n y = Relu(s)") ==
+             "FusedBatchNorm Add Relu scale offset mean variance other ");
+  BOOST_TEST(fused_depthwise("y = Relu(conv)", "conv") == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_multiplied_by_its_sigmoid) {
+  BOOST_TEST(fused_convolution("s = Sigmoid(conv)\n y = Mul(conv, s)") == "Swish ");
+  BOOST_TEST(fused_convolution("b1 = BiasAdd(conv, b)\n s = Sigmoid(b1)\n y = Mul(s, b1)") == "BiasAdd Swish b ");
+  BOOST_TEST(fused_convolution("s = Sigmoid(conv)\n y = Mul(conv, s)", "NHWC", "float32", "s") == "");
+  BOOST_TEST(fused_convolution("s = Sigmoid(conv)\n y = Mul(conv, s)", "NHWC", "float32", "conv") == "");
+  BOOST_TEST(fused_convolution("s = Sigmoid(conv)\n y = AddV2(conv, s)") == "");
+  BOOST_TEST(fused_convolution("s = Sigmoid(conv)\n y = Mul(other, s)\n z = Neg(conv)", "NHWC", "float32", "z") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
 
 BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
   BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "reshapes",
-                                                       "loop_invariants", "common_branches", "matmul", "cse",
+                                                       "loop_invariants", "common_branches", "matmul", "padding", "cse",
                                                        "dependencies", "fusion", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n y = Neg(x)");
   const auto ran = [&](const char* passes) {
@@ -293,29 +293,29 @@ BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
     return names;
   };
   BOOST_TEST(ran("") ==
-             "prune constant_folding arithmetic reshapes loop_invariants common_branches matmul cse dependencies "
-             "fusion elementwise ");
+             "prune constant_folding arithmetic reshapes loop_invariants common_branches matmul padding cse "
+             "dependencies fusion elementwise ");
   BOOST_TEST(ran("off") == "");
   BOOST_TEST(ran("-cse") ==
-             "prune constant_folding arithmetic reshapes loop_invariants common_branches matmul dependencies fusion "
-             "elementwise ");
+             "prune constant_folding arithmetic reshapes loop_invariants common_branches matmul padding dependencies "
+             "fusion elementwise ");
   BOOST_TEST(ran("fusion,prune") == "prune fusion ");
-  BOOST_TEST(
-      ran("-cse,-prune") ==
-      "constant_folding arithmetic reshapes loop_invariants common_branches matmul dependencies fusion elementwise ");
+  BOOST_TEST(ran("-cse,-prune") ==
+             "constant_folding arithmetic reshapes loop_invariants common_branches matmul padding dependencies fusion "
+             "elementwise ");
   BOOST_TEST(ran("cse,-cse") == "");
   expect_error([&] { ran("csx"); },
                "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, reshapes, "
-               "loop_invariants, common_branches, matmul, cse, dependencies, fusion, elementwise, each with '-' to "
-               "leave it out, got 'csx'");
+               "loop_invariants, common_branches, matmul, padding, cse, dependencies, fusion, elementwise, each "
+               "with '-' to leave it out, got 'csx'");
   expect_error([&] { ran("cse,"); },
                "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, reshapes, "
-               "loop_invariants, common_branches, matmul, cse, dependencies, fusion, elementwise, each with '-' to "
-               "leave it out, got ''");
+               "loop_invariants, common_branches, matmul, padding, cse, dependencies, fusion, elementwise, each "
+               "with '-' to leave it out, got ''");
   expect_error([&] { Session(g, {.passes = "on"}); },
                "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, reshapes, "
-               "loop_invariants, common_branches, matmul, cse, dependencies, fusion, elementwise, each with '-' to "
-               "leave it out, got 'on'");
+               "loop_invariants, common_branches, matmul, padding, cse, dependencies, fusion, elementwise, each "
+               "with '-' to leave it out, got 'on'");
 }
 
 // A user who stops the optimizer does not mean to run what it has left.
@@ -366,7 +366,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   BOOST_TEST(added);
   BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "squares_to_products",
                                                        "reshapes", "loop_invariants", "common_branches", "matmul",
-                                                       "cse", "dependencies", "fusion", "elementwise"}));
+                                                       "padding", "cse", "dependencies", "fusion", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n s = Square(x)\n y = Neg(s)");
   BOOST_TEST(optimize(g, {}, {}, "-elementwise").to_string() ==
              "x = Placeholder(; dtype=float32, shape=[]) -> float32\nproduct = Mul(x, x) -> float32\n"

@@ -1,7 +1,5 @@
 // Samples of convolutions and their gradients, each against its definition.
-#include <algorithm>
-#include <cmath>
-
+#include "panto/tests/ops/rows/nn/fused_convolutions.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
 namespace panto::test::convolution_rows {
@@ -123,54 +121,8 @@ ErrorSample conv_error(Attrs attrs, const char* text, Array image = kImage, Arra
 
 // ---- With what follows ----------------------------------------------------------------------------------------------
 
-std::vector<Array> fused_conv(const Given& g) {
-  const std::vector<std::string> ops = g.texts("fused_ops");
-  Array y = conv<Products>(g)[0];
-  const size_t axis = g.text("data_format") == "NCHW" ? 1 : 3;
-  size_t next = 2;
-  for (const std::string& op : ops) {
-    const size_t arg = next;
-    next += op == "BiasAdd" || op == "Mul" || op == "Add" ? 1 : op == "FusedBatchNorm" ? 4 : 0;
-    for_each_index(y.dims, [&](const Index& index) {
-      double& v = element(y, index);
-      const auto of_channel = [&](size_t i) { return g.in[arg + i].values[static_cast<size_t>(index[axis])]; };
-      if (op == "BiasAdd") v += of_channel(0);
-      if (op == "Mul") v *= of_channel(0);
-      if (op == "FusedBatchNorm") {
-        v = (v - of_channel(2)) / std::sqrt(of_channel(3) + g.real("epsilon")) * of_channel(0) + of_channel(1);
-      }
-      if (op == "Add") v += at(g.in[arg], index);
-      if (op == "Relu") v = std::max(v, 0.0);
-      if (op == "Relu6") v = std::clamp(v, 0.0, 6.0);
-      if (op == "Tanh") v = std::tanh(v);
-      if (op == "Sigmoid") v = 1 / (1 + std::exp(-v));
-      if (op == "Elu") v = v < 0 ? std::expm1(v) : v;
-      if (op == "LeakyRelu") v = v < 0 ? v * g.real("leakyrelu_alpha") : v;
-      if (op == "GeluApproximate") v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
-      if (op == "GeluExact") v = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
-    });
-  }
-  return {y};
-}
-
-// 2x4x3 images of two channels, three output channels.
 Sample fused(std::vector<std::string> ops, const char* data_format = "NHWC", Attrs more = {}) {
-  const bool first = data_format[1] == 'C';
-  Sample s{.in = {draw(first ? Index{2, 2, 4, 3} : Index{2, 4, 3, 2}), draw({2, 2, 2, 3}, -2, 2, 1)},
-           .attrs = attrs_of("SAME", kOnes, std::move(more))};
-  unsigned seed = 2;
-  for (const std::string& op : ops) {
-    if (op == "BiasAdd" || op == "Mul") s.in.push_back(draw({3}, -2, 2, seed++));
-    if (op == "FusedBatchNorm") {
-      for (int i = 0; i < 3; ++i) s.in.push_back(draw({3}, -2, 2, seed++));
-      s.in.push_back(draw({3}, 0.5, 2, seed++));
-    }
-    if (op == "Add") s.in.push_back(draw(first ? Index{2, 3, 4, 3} : Index{2, 4, 3, 3}, -2, 2, seed++));
-  }
-  s.attrs.insert(
-      s.attrs.end(),
-      {{"num_args", static_cast<int>(s.in.size()) - 2}, {"data_format", data_format}, {"fused_ops", std::move(ops)}});
-  return s;
+  return FusedConvolution{{2, 2, 2, 3}, 3}.sample(std::move(ops), data_format, std::move(more));
 }
 
 std::vector<Sample> fused_samples() {
@@ -187,7 +139,7 @@ std::vector<Sample> fused_samples() {
       fused({"BiasAdd", "Mul", "BiasAdd", "Add", "Relu"}),
       fused({"BiasAdd", "LeakyRelu"}, "NCHW", {{"leakyrelu_alpha", 0.5}}),
   };
-  for (const char* op : {"Relu", "Relu6", "Tanh", "Sigmoid", "Elu", "LeakyRelu", "GeluApproximate", "GeluExact"}) {
+  for (const char* op : kFusedActivations) {
     samples.push_back(fused({op}));
     samples.push_back(fused({"BiasAdd", op}));
     samples.push_back(fused({"Add", op}, "NCHW"));
@@ -196,20 +148,6 @@ std::vector<Sample> fused_samples() {
   empty.in[0] = draw({0, 4, 3, 2});
   samples.push_back(empty);
   return samples;
-}
-
-// `fused`, with another input or attributes.
-ErrorSample fused_error(Sample s, const char* text, Code code = Code::kInvalidArgument) {
-  return {.in = std::move(s.in), .attrs = std::move(s.attrs), .code = code, .text = text};
-}
-Sample with_last(Sample s, Array last) {
-  s.in.back() = std::move(last);
-  return s;
-}
-Sample without_last(Sample s) {
-  s.in.pop_back();
-  s.attrs[2] = {"num_args", static_cast<int>(s.in.size()) - 2};
-  return s;
 }
 
 const Family family(
@@ -282,7 +220,7 @@ const Family family(
           .floor = 4}},
         {"_FusedConv2D",
          {.samples = fused_samples(),
-          .reference = fused_conv,
+          .reference = fused_conv<Products>,
           .errors =
               {fused_error(with_last(fused({"BiasAdd"}), draw({2})), "bias: number of channels: expected 3, got 2"),
                fused_error(with_last(fused({"BiasAdd"}, "NCHW"), draw({4})),

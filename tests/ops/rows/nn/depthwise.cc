@@ -3,6 +3,7 @@
 
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/ops/rows/nn/fused_convolutions.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
 namespace panto::test::depthwise_rows {
@@ -110,45 +111,77 @@ void all_large() {
   }
 }
 
-const Family family("depthwise", {
-                                     {"DepthwiseConv2dNative",
-                                      {.samples = samples(Takes::kInputFilter),
-                                       .reference = conv<Products>,
-                                       .errors = {{.in = {draw({4, 4, 2}), kFilter},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "input: expected rank 4, got shape [4,4,2]"},
-                                                  {.in = {kImage, draw({2, 2, 1, 2})},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "channels of the input: expected the filter's 1, got 2"},
-                                                  {.in = {kImage, draw({2, 2, 2, 0})},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "filter: expected a shape without zeros, got [2,2,2,0]"},
-                                                  {.in = {kImage, kFilter},
-                                                   .attrs = attrs_of("VALID", {1, 1, 1, 2}),
-                                                   .text = "strides of batch and channels: expected 1, got 2"}},
-                                       .own = {{"large", all_large}},
-                                       .units = 16,
-                                       .floor = 8}},
-                                     {"DepthwiseConv2dNativeBackpropInput",
-                                      {.samples = samples(Takes::kSizesFilterGrad),
-                                       .reference = conv_by_input<Products>,
-                                       .errors = {{.in = {list({1, 4, 4}).as(kInt32), kFilter, draw({1, 3, 3, 6})},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "input_sizes: expected 4 numbers, got 3"},
-                                                  {.in = {list({1, 4, 4, 2}).as(kInt32), kFilter, draw({1, 3, 3, 5})},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "out_backprop: expected shape [1,3,3,6], got [1,3,3,5]"}},
-                                       .units = 32,
-                                       .floor = 8}},
-                                     {"DepthwiseConv2dNativeBackpropFilter",
-                                      {.samples = samples(Takes::kInputSizesGrad),
-                                       .reference = conv_by_filter<Products>,
-                                       .errors = {{.in = {kImage, list({2, 2, 2, 3}).as(kInt32), draw({1, 3, 2, 6})},
-                                                   .attrs = attrs_of("VALID"),
-                                                   .text = "out_backprop: expected shape [1,3,3,6], got [1,3,2,6]"}},
-                                       .units = 32,
-                                       .floor = 16}},
-                                 });
+// Two output channels for each of the images'.
+Sample fused(std::vector<std::string> ops, const char* data_format = "NHWC", Attrs more = {}) {
+  return FusedConvolution{{2, 2, 2, 2}, 4}.sample(std::move(ops), data_format, std::move(more));
+}
+
+std::vector<Sample> fused_samples() {
+  std::vector<Sample> samples = {
+      fused({}),
+      fused({"BiasAdd"}, "NCHW"),
+      fused({"FusedBatchNorm"}, "NHWC", {{"epsilon", 0.1}}),
+      fused({"BiasAdd", "FusedBatchNorm", "Add", "Relu"}, "NCHW", {{"epsilon", 0.1}}),
+      fused({"Mul", "BiasAdd", "Relu6"}),
+      fused({"BiasAdd", "Mul", "BiasAdd", "Add", "Relu"}),
+  };
+  for (const char* op : kFusedActivations) samples.push_back(fused({"BiasAdd", op}));
+  Sample empty = fused({"BiasAdd", "Relu"});
+  empty.in[0] = draw({0, 4, 3, 2});
+  samples.push_back(empty);
+  return samples;
+}
+
+const Family family(
+    "depthwise", {
+                     {"DepthwiseConv2dNative",
+                      {.samples = samples(Takes::kInputFilter),
+                       .reference = conv<Products>,
+                       .errors = {{.in = {draw({4, 4, 2}), kFilter},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "input: expected rank 4, got shape [4,4,2]"},
+                                  {.in = {kImage, draw({2, 2, 1, 2})},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "channels of the input: expected the filter's 1, got 2"},
+                                  {.in = {kImage, draw({2, 2, 2, 0})},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "filter: expected a shape without zeros, got [2,2,2,0]"},
+                                  {.in = {kImage, kFilter},
+                                   .attrs = attrs_of("VALID", {1, 1, 1, 2}),
+                                   .text = "strides of batch and channels: expected 1, got 2"}},
+                       .own = {{"large", all_large}},
+                       .units = 16,
+                       .floor = 8}},
+                     {"DepthwiseConv2dNativeBackpropInput",
+                      {.samples = samples(Takes::kSizesFilterGrad),
+                       .reference = conv_by_input<Products>,
+                       .errors = {{.in = {list({1, 4, 4}).as(kInt32), kFilter, draw({1, 3, 3, 6})},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "input_sizes: expected 4 numbers, got 3"},
+                                  {.in = {list({1, 4, 4, 2}).as(kInt32), kFilter, draw({1, 3, 3, 5})},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "out_backprop: expected shape [1,3,3,6], got [1,3,3,5]"}},
+                       .units = 32,
+                       .floor = 8}},
+                     {"DepthwiseConv2dNativeBackpropFilter",
+                      {.samples = samples(Takes::kInputSizesGrad),
+                       .reference = conv_by_filter<Products>,
+                       .errors = {{.in = {kImage, list({2, 2, 2, 3}).as(kInt32), draw({1, 3, 2, 6})},
+                                   .attrs = attrs_of("VALID"),
+                                   .text = "out_backprop: expected shape [1,3,3,6], got [1,3,2,6]"}},
+                       .units = 32,
+                       .floor = 16}},
+                     {"_FusedDepthwiseConv2dNative",
+                      {.samples = fused_samples(),
+                       .reference = fused_conv<Products>,
+                       .errors = {fused_error(with_last(fused({"BiasAdd"}), draw({2})),
+                                              "bias: number of channels: expected 4, got 2"),
+                                  fused_error(with_last(fused({"Add"}), draw({2, 4, 1, 4})),
+                                              "Add: expected shape [2,4,3,4], got [2,4,1,4]"),
+                                  fused_error(without_last(fused({"FusedBatchNorm"})), "num_args: expected 4, got 3")},
+                       .units = 64,
+                       .floor = 8}},
+                 });
 
 }  // namespace
 }  // namespace panto::test::depthwise_rows
