@@ -27,7 +27,6 @@ const std::set<std::string> kFallbacks = {
     "Unique",                        // examples may have different lengths
     "Where",                         //
     "_FusedConv2D",                  // made by the optimizer, after transforms
-    "_FusedDepthwiseConv2dNative",   //
     "_FusedMatMul",                  //
     "FusedBatchNormGradV3",          // second derivatives of images' statistics
     "_CustomGradient",               // of a gradient that was written nothing else is known

@@ -152,7 +152,8 @@ const Op& kFusedDepthwiseConv2dNative = define_op(
      .shape = fused_convolution_shape<FilterKind::kDepthwise>,
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return depthwise_flops(c.out_numel(0), c.dim(1, 0), c.dim(1, 1)); },
-     .types_reason = "the optimizer makes it of float32 only"});
+     .types_reason = "the optimizer makes it of float32 only",
+     .batch = batching::loop});
 
 const Op& kFusedElementwise = define_op(
     "_FusedElementwise(inputs: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string), types: list(type),"

@@ -90,6 +90,10 @@ bool wraps_alike(DType from, DType between, DType to) {
   return from == to || lossless(from, dtype_size(to) <= 4 ? kInt32 : kInt64);
 }
 
+// TensorFlow's attribute of nodes with a gradient of their own. Its Python library has an IdentityN return the results
+// of such a function, and its arguments.
+constexpr std::string_view kGradientOpType = "_gradient_op_type";
+
 class Simplifier {
  public:
   explicit Simplifier(PassContext& context) : context_(context), graph_(context.graph) {}
@@ -98,7 +102,7 @@ class Simplifier {
     const int limit = graph_.id_limit();
     for (int id : graph_.topological_order()) {
       if (context_.fixed(id)) continue;
-      if (&graph_.at(id).op() == &kIdentityN) {
+      if (graph_.at(id).internal_attr(kGradientOpType) != nullptr && &graph_.at(id).op() == &kIdentityN) {
         pass_on(id);
         continue;
       }
@@ -147,7 +151,8 @@ class Simplifier {
     return node.input(0);
   }
 
-  // Has what reads an IdentityN read its inputs, unless one is copied to another device.
+  // Has what reads the IdentityN of a custom gradient read its inputs, unless one is copied to another device. Others
+  // may be there so that all of a composite's outputs are computed, or fail (lib/graph/functions/expand.cc).
   void pass_on(int id) {
     const Node& node = graph_.at(id);
     const std::vector<NodeOutput> with(node.inputs().begin(), node.inputs().end());
