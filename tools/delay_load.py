@@ -3,7 +3,7 @@
 the library and finds the function, each later one is one jump. So a program pays for oneDNN, LAPACK, ICU and the codecs
 when it uses them: their relocations take longer than everything else that happens before main.
 
-usage: delay_load.py FUNCTIONS OUT --compiler COMMAND... [--folder LIBRARY=FOLDER]
+usage: delay_load.py FUNCTIONS OUT [--folder LIBRARY=FOLDER] --compiler COMMAND...
 
 COMMAND is the compiler's, of the machine that the library is built for."""
 
@@ -149,7 +149,7 @@ def main():
     parser.add_argument('functions', type=pathlib.Path)
     parser.add_argument('out', type=pathlib.Path)
     parser.add_argument('--folder', action='append', default=[], metavar='LIBRARY=FOLDER')
-    parser.add_argument('--compiler', nargs='+', required=True)
+    parser.add_argument('--compiler', nargs=argparse.REMAINDER, required=True)  # options, too: --sysroot
     given = parser.parse_args()
     machine = subprocess.run(given.compiler + ['-dumpmachine'], capture_output=True, text=True,
                              check=True).stdout.split('-')[0]
