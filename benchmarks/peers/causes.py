@@ -12,5 +12,6 @@ CAUSES = {
     "while_grad_traced": "the same; and a list keeps a value of each step for the way back",
     "resnet50_file": "apart, our 3x3 convolutions do 160 to 175 GFLOP/s of the 186 that two of these cores have, but 110 "
                      "to 130 in the network, where the filters, 100 MB, come from memory anew in each run",
-    "efficientnet_b0_file": "swish, and what follows depthwise convolutions, are loops of their own: a fifth of the time",
+    "efficientnet_b0_file": "measured before swish, and what follows depthwise convolutions, became parts of the "
+                            "convolutions: they were a fifth of the time",
 }

@@ -9,6 +9,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/rounded.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/image_types.h"
 
@@ -96,22 +97,22 @@ float inside(float at, int64_t size, Outside outside) {
   }
   const auto length = static_cast<float>(size), last = static_cast<float>(size - 1);
   if (outside == Outside::kReflect) {
-    const float twice = 2 * length;
+    const float period = 2 * length;
     if (at < 0) {
-      at += twice * std::trunc(-at / twice);
-      at = at < -length ? at + twice : -at - 1;
+      at += rounded(period * std::trunc(-at / period));
+      at = at < -length ? at + period : -at - 1;
     } else if (at > last) {
-      at -= twice * std::trunc(at / twice);
-      if (at >= length) at = twice - at - 1;
+      at -= rounded(period * std::trunc(at / period));
+      if (at >= length) at = period - at - 1;
     }
     if (size <= 1) at = 0;
   } else if (outside == Outside::kWrap) {
     if (size <= 1) {
       at = 0;
     } else if (at < 0) {
-      at += length * (std::trunc(-at / last) + 1);
+      at += rounded(length * (std::trunc(-at / last) + 1));
     } else if (at > last) {
-      at -= length * std::trunc(at / last);
+      at -= rounded(length * std::trunc(at / last));
     }
   }
   return std::clamp(at, 0.0F, last);
@@ -153,13 +154,13 @@ struct TransformKernel {
             };
             for (int64_t column = 0; column < columns; ++column, pixel += channels) {
               const auto x = static_cast<float>(column);
-              const float way = t[6] * x + t[7] * y + 1;
+              const float way = rounded(t[6] * x) + rounded(t[7] * y) + 1;
               if (way == 0) {
                 std::fill_n(pixel, channels, fill);
                 continue;
               }
-              const float px = inside((t[0] * x + t[1] * y + t[2]) / way, width, outside);
-              const float py = inside((t[3] * x + t[4] * y + t[5]) / way, height, outside);
+              const float px = inside((rounded(t[0] * x) + rounded(t[1] * y) + t[2]) / way, width, outside);
+              const float py = inside((rounded(t[3] * x) + rounded(t[4] * y) + t[5]) / way, height, outside);
               if (nearest) {
                 const float near_y = std::round(py), near_x = std::round(px);
                 for (int64_t k = 0; k < channels; ++k) pixel[k] = at(near_y, near_x, k);

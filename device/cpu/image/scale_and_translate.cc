@@ -10,6 +10,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/rounded.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/image_types.h"
@@ -73,7 +74,7 @@ class Spans {
     const auto size = static_cast<float>(from);
     for (int64_t i = 0; i < to; ++i) {
       begins_.push_back(weights_.size());
-      const float at = (static_cast<float>(i) + 0.5F) * inverse + offset;
+      const float at = rounded((static_cast<float>(i) + 0.5F) * inverse) + offset;
       // NaN counts as outside.
       if (!(at >= 0 && at <= size)) {
         firsts_.push_back(0);
@@ -83,8 +84,8 @@ class Spans {
         return static_cast<int64_t>(std::clamp(place, 0.0F, static_cast<float>(from - 1)));
       };
       // The min is needed because float32 may round up by one.
-      const int64_t first = std::min(inside(std::ceil(at - bell.radius * width - 0.5F)), from - 1);
-      const int64_t last = std::min(inside(std::floor(at + bell.radius * width - 0.5F)), from - 1);
+      const int64_t first = std::min(inside(std::ceil(at - rounded(bell.radius * width) - 0.5F)), from - 1);
+      const int64_t last = std::min(inside(std::floor(at + rounded(bell.radius * width) - 0.5F)), from - 1);
       firsts_.push_back(first);
       constexpr size_t kMostWeights = size_t{1} << 28;
       if (weights_.size() + static_cast<size_t>(last - first + 1) > kMostWeights) {

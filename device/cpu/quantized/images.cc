@@ -235,7 +235,7 @@ struct BatchNorm {
       float scale = 1.0F / std::sqrt(variance(k) + c.real("variance_epsilon"));
       if (c.flag("scale_after_normalization")) scale *= gamma(k);
       scales.push_back(fixed(scale));
-      offsets.push_back(fixed(twice(-mean(k) * scale) + beta(k)));
+      offsets.push_back(fixed(rounded(-mean(k) * scale) + beta(k)));
     }
     const int32_t one = fixed(1.0F);
     int32_t in_fixed[256];  // a table of all 8-bit integers
@@ -310,9 +310,9 @@ struct ResizeBilinear {
 
  private:
   static float mean(float top_left, float top_right, float bottom_left, float bottom_right, float x, float y) {
-    const float top = top_left + twice((top_right - top_left) * x);
-    const float bottom = bottom_left + twice((bottom_right - bottom_left) * x);
-    return top + twice((bottom - top) * y);
+    const float top = top_left + rounded((top_right - top_left) * x);
+    const float bottom = bottom_left + rounded((bottom_right - bottom_left) * x);
+    return top + rounded((bottom - top) * y);
   }
   static QUint8 mean(QUint8 a, QUint8 b, QUint8 c, QUint8 d, float x, float y) {
     return QUint8(static_cast<uint8_t>(fixed_mean<7>(a.value, b.value, c.value, d.value, static_cast<int64_t>(x * 128),

@@ -64,7 +64,7 @@ class Quantizer {
     switch (mode_) {
       case Mode::kMinCombined:
         for (int64_t i = 0; i < n; ++i) {
-          const float v = twice((inside(x[i]) - range_.low) * factor_);
+          const float v = rounded((inside(x[i]) - range_.low) * factor_);
           // For unsigned integers TensorFlow adds a half and truncates.
           y[i] = clamped<Int>(kLowest<Int> < 0 ? std::round(v - kHalf) : std::trunc(v + 0.5F));
         }
@@ -139,7 +139,7 @@ struct Dequantizer {
   float operator()(Int q) const {
     if (mode == Mode::kMinFirst) return first(q);
     if (mode == Mode::kScaled) return static_cast<float>(q) * size;
-    return twice((static_cast<float>(q) + half) * size) + low;
+    return rounded((static_cast<float>(q) + half) * size) + low;
   }
 };
 

@@ -2,7 +2,7 @@
 // TensorFlow's, step by step and in its types (tensorflow/core/kernels/quantization_utils.h), to get the same integers.
 //
 // Nothing here may be contracted to fused multiply-adds, which round once where TensorFlow rounds twice. On x86 callers
-// are not compiled for instruction sets that have them; elsewhere `twice` prevents the contraction.
+// are not compiled for instruction sets that have them; elsewhere `rounded` prevents the contraction.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "panto/device/math/rounded.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
@@ -27,20 +28,6 @@ template <class Int>
 inline constexpr int64_t kLowest = std::numeric_limits<Int>::lowest();
 template <class Int>
 inline constexpr int64_t kHighest = std::numeric_limits<Int>::max();
-
-// Returns the product, rounded before it is added to anything.
-template <class T>
-[[gnu::always_inline]] inline T twice(T product) {
-  // Emits no instruction, but hides the value's origin from the compiler.
-#if defined(__FMA__)
-  asm("" : "+x"(product));  // NOLINT(hicpp-no-assembler)
-#elif defined(__aarch64__)
-  asm("" : "+w"(product));  // NOLINT(hicpp-no-assembler)
-#elif !defined(__x86_64__)
-  asm("" : "+m"(product));  // NOLINT(hicpp-no-assembler)
-#endif
-  return product;
-}
 
 struct Range {
   float low, high;
@@ -86,7 +73,7 @@ struct StepsOf {
     if (flat) return low;
     // TensorFlow first converts to float32, even 32-bit integers.
     const double steps = static_cast<double>(static_cast<float>(q)) - static_cast<double>(kLowest<Int>);
-    return static_cast<float>(offset + twice(steps * size));
+    return static_cast<float>(offset + rounded(steps * size));
   }
 };
 template <class Int>
@@ -137,9 +124,9 @@ struct FloatSteps {
       size = static_cast<float>(static_cast<double>(r.high - r.low) / (static_cast<double>(kSteps<Int>) - 1.0));
       low = std::round(r.low / size) * size;
     }
-    offset = low - twice(static_cast<float>(kLowest<Int>) * size);
+    offset = low - rounded(static_cast<float>(kLowest<Int>) * size);
   }
-  float operator()(Int q) const { return offset + twice(static_cast<float>(q) * size); }
+  float operator()(Int q) const { return offset + rounded(static_cast<float>(q) * size); }
 };
 template <class Int>
 struct FloatNearest {

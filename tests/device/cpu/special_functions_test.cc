@@ -37,6 +37,13 @@ constexpr Real kPi = std::numbers::pi_v<Real>;
 constexpr int kPoints = 200;            // of each row
 constexpr double kUnits32 = 2;          // of float32
 constexpr double kAlwaysAllowed64 = 4;  // of float64, where Boost.Math is better
+// Elsewhere than on x86 the compiler makes multiply-adds of either's products and sums, which helps now one, now the
+// other.
+#ifdef __x86_64__
+constexpr double kLuck = 1;
+#else
+constexpr double kLuck = 1.25;
+#endif
 
 // ---- References that Boost.Math does not have -----------------------------------------------------------------------
 
@@ -264,7 +271,7 @@ void compare(const Row& row) {
     }
   }
   const bool single = std::is_same_v<T, float>;
-  const double allowed = single ? kUnits32 : row.boost ? std::max(kAlwaysAllowed64, boosts.units) : row.units;
+  const double allowed = single ? kUnits32 : row.boost ? std::max(kAlwaysAllowed64, kLuck * boosts.units) : row.units;
   std::string where;
   for (const std::vector<T>& p : points) where += (where.empty() ? "" : ", ") + std::to_string(p[ours.at]);
   BOOST_TEST(ours.units <= allowed, row.op << (single ? ", float32" : ", float64") << " at (" << where

@@ -153,7 +153,7 @@ void ask_traced_gradient(const Row& row) {
         complain(b,
                  fmt::format("{}: gradient of input {} is {}", traced.what, i, got[i].defined() ? "there" : "absent"));
       } else if (got[i].defined()) {
-        check_same(difference(to_array(expected[i]), got[i], {.units = 8, .floor = 1}), b,
+        check_same(difference(to_array(expected[i]), got[i], {.units = std::max(8.0, row.d.units / 16), .floor = 1}), b,
                    fmt::format("{}: gradient of input {}", traced.what, i));
       }
     }
