@@ -16,7 +16,8 @@ when they are named, or all are with `slow`.
 With --interop the scripts of tests/interop run instead, under that Python.
 With --under the programs of suite `boost` run alone, each under that command: an emulator of the machine that they were
 built for. Then and with --light the label `heavy`, of more arithmetic than an emulator or unoptimized code does in a
-minute, means what `slow` does; and so does `forks` with --under: QEMU ends the children of processes with threads.
+minute, means what `slow` does; and with --under so does `native`, of what QEMU cannot do, as to fork a process with
+threads, or does in no reasonable time.
 """
 import argparse
 import collections
@@ -250,7 +251,7 @@ def main():
             environment["PANTO_SLOW"] = "1"
         programs = [n for n in names if n in known]
         filters = [n for n in names if n not in known]
-        left_out = ["!@slow"] + ["!@heavy"] * bool(options.under or options.light) + ["!@forks"] * bool(options.under)
+        left_out = ["!@slow"] + ["!@heavy"] * bool(options.under or options.light) + ["!@native"] * bool(options.under)
         chosen = filters or ([] if slow else left_out)
         workers = min(4, os.cpu_count())
 

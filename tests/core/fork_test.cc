@@ -53,7 +53,7 @@ Tensor convolutions(const Tensor& x) {
   return sum(conv2d(images, fill({3, 3, 64, 64}, 0.01f), {1, 1, 1, 1}, "SAME"));
 }
 
-BOOST_AUTO_TEST_SUITE(fork_suite, *boost::unit_test::label("forks"))
+BOOST_AUTO_TEST_SUITE(fork_suite, *boost::unit_test::label("native"))
 
 BOOST_AUTO_TEST_CASE(a_child_computes_as_its_parent_does) {
   const FourThreads many;

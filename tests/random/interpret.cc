@@ -65,15 +65,13 @@ Tensor copy_of(const Tensor& t) {
 
 }  // namespace
 
-bool is_inexact(DType dtype) { return dtypes::kFloating.contains(dtype) || dtypes::kComplex.contains(dtype); }
-
 Tensor parts_of(const Tensor& t) {
   const DType part = t.dtype() == DType::kComplex64 ? kFloat32 : kFloat64;
   return tensor_from_bytes(part, Shape({t.numel(), 2}), t.impl()->data, t.nbytes());
 }
 
 Tensor with_noise(const Tensor& t, double noise, Rng& rng) {
-  if (!is_inexact(t.dtype()) || t.is_meta()) return t;
+  if (!dtypes::kDifferentiable.contains(t.dtype()) || t.is_meta()) return t;
   if (dtypes::kComplex.contains(t.dtype())) {
     const Tensor parts = with_noise(parts_of(t), noise, rng);
     return tensor_from_bytes(t.dtype(), t.shape(), parts.impl()->data, t.nbytes());
@@ -271,7 +269,7 @@ class Interpreter {
     // What is read twice is read a little differently: what would cancel to the bit does not.
     std::vector<Tensor> noisy(s.in.size());
     for (size_t i = 0; options_.noise_everywhere && !moves && i < s.in.size(); ++i) {
-      if (s.in[i] < 0 || !is_inexact(pointers[i]->dtype())) continue;
+      if (s.in[i] < 0 || !dtypes::kDifferentiable.contains(pointers[i]->dtype())) continue;
       noisy[i] = with_noise(*pointers[i], options_.noise, rng_);
       pointers[i] = &noisy[i];
     }

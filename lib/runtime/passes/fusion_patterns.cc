@@ -23,8 +23,6 @@ namespace {
 // tensors.
 constexpr int64_t kLeastSum = 64 * 1024;
 
-bool is_convolution(const Op& op) { return &op == &kConv2D || &op == &kDepthwiseConv2dNative; }
-
 // Activations that can end a fused op, which has an activation of the same name.
 bool is_fusable_activation(const Op& op) {
   return &op == &kRelu || &op == &kRelu6 || &op == &kTanh || &op == &kSigmoid;
@@ -267,6 +265,8 @@ class Fuser {
 }  // namespace
 
 int fuse(PassContext& context) { return Fuser(context).run(); }
+
+bool is_convolution(const Op& op) { return &op == &kConv2D || &op == &kDepthwiseConv2dNative; }
 
 const char* reduction_name(const Op& op) {
   return &op == &kSum ? "sum" : &op == &kMean ? "mean" : &op == &kMax ? "max" : &op == &kMin ? "min" : nullptr;

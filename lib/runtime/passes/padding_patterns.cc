@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/ops/array.h"
 #include "panto/ops/nn.h"
@@ -16,7 +17,9 @@ namespace panto::passes {
 
 namespace {
 
+// False for elements that the host cannot read.
 bool is_finite(const Tensor& t) {
+  if (!t.device().host_memory()) return false;
   switch (t.dtype()) {
     case DType::kFloat32: return std::ranges::all_of(t.data<float>(), [](float v) { return std::isfinite(v); });
     case DType::kFloat64: return std::ranges::all_of(t.data<double>(), [](double v) { return std::isfinite(v); });
@@ -31,8 +34,7 @@ class Padder {
   int run() {
     int changes = 0;
     for (const int id : graph_.topological_order()) {
-      const Op& op = graph_.at(id).op();
-      if ((&op == &kConv2D || &op == &kDepthwiseConv2dNative) && !context_.fixed(id) && pads(id)) ++changes;
+      if (is_convolution(graph_.at(id).op()) && !context_.fixed(id) && pads(id)) ++changes;
     }
     return changes;
   }

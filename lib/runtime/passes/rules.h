@@ -49,6 +49,8 @@ bool has_one_reader(const Node& node);
 // The kind of device that a node is on. CPU if the node is not placed (`optimize` takes such graphs); kUnknown if it
 // asks for a kind that this process does not have.
 DeviceKind device_kind(const Node& node);
+// Whether it is Conv2D or DepthwiseConv2dNative, which share their attributes and have a fused op each.
+bool is_convolution(const Op& op);
 // The name that `_FusedReduction` has for a reduction op that can end an elementwise loop; null for other ops.
 const char* reduction_name(const Op& op);
 

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(against_the_definition, *boost::unit_test::label("heavy")) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(threads, *boost::unit_test::label("heavy")) {
+BOOST_AUTO_TEST_CASE(threads, *boost::unit_test::label("native")) {
   for (const char* format : {"NHWC", "NCHW"}) {
     for (const Case& c : kCases) {
       const Caller call{c, format};

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(several_threads) {
 
 // `exit` destroys nothing on the stack. The process that exits is a new one, of this test alone: a child that `fork`
 // made would take down the tests' other state, without their threads.
-BOOST_AUTO_TEST_CASE(what_waits_is_written_at_exit, *boost::unit_test::label("forks")) {
+BOOST_AUTO_TEST_CASE(what_waits_is_written_at_exit, *boost::unit_test::label("native")) {
   constexpr const char* kFolderOfChild = "PANTO_TEST_WRITES_AND_EXITS";
   if (const char* const folder = std::getenv(kFolderOfChild)) {
     static auto* const writer = new SummaryWriter(folder);

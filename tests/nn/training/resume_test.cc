@@ -183,7 +183,7 @@ int kill_at_times(Mode mode, int kills, uint32_t seed) {
 BOOST_AUTO_TEST_SUITE(nn)
 BOOST_AUTO_TEST_SUITE(resume)
 
-BOOST_AUTO_TEST_CASE(a_run_that_is_killed_goes_on, *boost::unit_test::label("forks")) {
+BOOST_AUTO_TEST_CASE(a_run_that_is_killed_goes_on, *boost::unit_test::label("native")) {
   int killed = 0;
   for (const Mode mode : {Mode::kEager, Mode::kTraced, Mode::kSession}) killed += kill_at_times(mode, 2, 3);
   BOOST_TEST(killed > 0);

@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(variables_of_a_graph) {
                    (folder / "m.ckpt-9") + "']");
 }
 
-BOOST_AUTO_TEST_CASE(processes_that_are_killed, *boost::unit_test::label("forks")) { kill_many(20); }
+BOOST_AUTO_TEST_CASE(processes_that_are_killed, *boost::unit_test::label("native")) { kill_many(20); }
 
 BOOST_AUTO_TEST_CASE(many_processes_that_are_killed, *boost::unit_test::label("slow")) { kill_many(1000); }
 
