@@ -1,6 +1,8 @@
 """Contestants and how they are timed: who computes something else is not timed; then they run one after the other in
 the order A B C ... C B A, so that a machine that becomes slower is slow for all."""
 import collections
+import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -29,14 +31,35 @@ def output_of(words):
     return [Part(*part[:4], part[4:]) for part in parts]
 
 
+def resident_bytes(pid):
+    """The memory of a process; 0 if it has ended."""
+    try:
+        pages = pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
 class Contestant:
     """A program that speaks the protocol of contestant.h. `reference`: its outputs mean nothing, only its times do.
     `mode(row)`: what it is asked for in place of the row's mode; None: it does not take part."""
 
     def __init__(self, name, command, environment=None, reference=False, mode=lambda row: row.mode):
-        self.name, self.reference, self.mode, self.holds = name, reference, mode, False
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment)
+        self.name, self.reference, self.mode = name, reference, mode
+        self.command, self.environment = command, environment
+        self.start()
+
+    def start(self):
+        self.holds = False
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=self.environment)
+
+    def renew(self, most):
+        """Starts it anew if it has ended, or holds more than `most` bytes: some keep all that they ever compiled."""
+        if self.process.poll() is None and resident_bytes(self.process.pid) <= most:
+            return
+        self.close()
+        self.start()
 
     def ask(self, line):
         try:

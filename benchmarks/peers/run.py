@@ -23,6 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEASURED = pathlib.Path(__file__).resolve().parent / "measured"  # what pages are made of: NAME.json is docs/NAME.md's
 
 
+MOST_MEMORY = 3 << 29  # bytes that a contestant may keep from one row to the next
+
 # The widest of these that a processor has is named beside its model: of one model's name there are several kinds.
 VECTORS = {"avx512_bf16": "AVX-512 BF16", "avx512f": "AVX-512", "avx2": "AVX2"}
 
@@ -228,6 +230,8 @@ def main():
         saved.parent.mkdir(parents=True, exist_ok=True)
         saved.write_text(text_of(run))
     for name in options.workloads or (GPU if options.gpu else ROWS):
+        for c in contestants:
+            c.renew(MOST_MEMORY)
         load = Load([c.process.pid for c in contestants])
         times = race.race(ROWS[name], contestants, options.seconds, complain)
         rows[name] = Found(times, date, load.processors())
@@ -237,7 +241,7 @@ def main():
             turns[name] = found
         if options.table:
             save()  # who stops it here has what is there with --again
-    if options.table and not options.gpu and not kept:
+    if options.table and not options.gpu and not run["libraries"]:
         run["libraries"] = libraries.measure(places, contestants, options.threads)
     for c in contestants:
         c.close()

@@ -17,6 +17,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
@@ -25,15 +26,18 @@ namespace panto {
 class PANTO_EXPORT Element {
  public:
   Element() = default;
-  explicit Element(Tensor tensor);
+  explicit Element(Tensor tensor) { tensors_.push_back(std::move(tensor)); }
   explicit Element(std::vector<Tensor> tensors);
   Element(std::initializer_list<Tensor> tensors);
 
   size_t size() const { return tensors_.size(); }
   // Throws OutOfRange.
-  const Tensor& operator[](size_t i) const;
-  std::vector<Tensor>::const_iterator begin() const;
-  std::vector<Tensor>::const_iterator end() const;
+  const Tensor& operator[](size_t i) const {
+    if (i >= tensors_.size()) out_of_range(i);
+    return tensors_[i];
+  }
+  const Tensor* begin() const { return tensors_.begin(); }
+  const Tensor* end() const { return tensors_.end(); }
   // The only tensor. Throws InvalidArgument unless there is exactly one.
   operator Tensor() const;  // NOLINT(google-explicit-constructor): for (Tensor x : dataset)
   // "(float32[28,28], int32[])".
@@ -44,13 +48,17 @@ class PANTO_EXPORT Element {
   template <size_t I> const Tensor& get() const& { return of_pair(I); }
   template <size_t I> Tensor&& get() && { return std::move(of_pair(I)); }
   // Throws InvalidArgument unless there are `count`.
-  void expect_size(size_t count) const;
+  void expect_size(size_t count) const {
+    if (size() != count) wrong_size(count);
+  }
 
  private:
+  [[noreturn]] void out_of_range(size_t i) const;
+  [[noreturn]] void wrong_size(size_t count) const;
   Tensor& of_pair(size_t i);
   const Tensor& of_pair(size_t i) const;
 
-  std::vector<Tensor> tensors_;
+  SmallVector<Tensor, 2> tensors_;
 };
 
 // The function that `map` calls: from several threads at once if it was given several.

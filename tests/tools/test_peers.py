@@ -146,6 +146,17 @@ class Racing(unittest.TestCase):
                 c.prepare(ROW._replace(work="end"))
             with self.assertRaisesRegex(race.Refused, "status 3"):
                 c.prepare(ROW)
+            c.renew(1 << 40)  # it has ended
+            self.assertTrue(c.prepare(ROW))
+            process = c.process
+            c.renew(1 << 40)
+            self.assertIs(c.process, process)
+            self.assertTrue(c.holds)
+            c.renew(1 << 10)  # it holds more
+            self.assertIsNot(c.process, process)
+            self.assertIsNotNone(process.returncode)
+            self.assertFalse(c.holds)
+            self.assertTrue(c.prepare(ROW))
             c.close()
 
 

@@ -22,9 +22,9 @@ Sides sides_of(const PlannedConvolution& c) {
   return {2, {&c.height, &c.width, nullptr}};
 }
 
-dnnl_memory_desc_t any_layout(int rank, const dnnl_dims_t dims) {
+dnnl_memory_desc_t any_layout(int rank, const dnnl_dims_t dims, DType type) {
   dnnl_memory_desc_t desc;
-  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, rank, dims, dnnl_f32, dnnl_format_tag_any), "layout");
+  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, rank, dims, dnnl_type(type), dnnl_format_tag_any), "layout");
   return desc;
 }
 
@@ -51,7 +51,7 @@ WindowNumbers window_numbers(const PlannedConvolution& c, int64_t before, int64_
   return n;
 }
 
-dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, bool ours) {
+dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, DType type, bool ours) {
   const Sides sides = sides_of(c);
   const int64_t in = c.in_channels / c.groups, out = c.out_channels, each = out / c.groups;
   const int groups = c.groups > 1 ? 1 : 0;
@@ -71,13 +71,13 @@ dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, bool ours) {
     strides[groups + 2 + i] = step;
     step *= sides.axes[i]->size;
   }
-  if (!ours) return any_layout(rank, dims);
+  if (!ours) return any_layout(rank, dims, type);
   dnnl_memory_desc_t desc;
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, rank, dims, dnnl_f32, strides), "filter");
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, rank, dims, dnnl_type(type), strides), "filter");
   return desc;
 }
 
-dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, const TileSize& tile, int64_t of) {
+dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, DType type, const TileSize& tile, int64_t of) {
   dnnl_dims_t dims = {}, strides = {};
   set_tile_dims(c, tile, dims);
   const int rank = 2 + sides_of(c).count;
@@ -90,14 +90,14 @@ dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, const TileSize& tile, 
     step *= dims[i];
   }
   dnnl_memory_desc_t desc;
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, rank, dims, dnnl_f32, strides), "images");
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, rank, dims, dnnl_type(type), strides), "images");
   return desc;
 }
 
-dnnl_memory_desc_t chosen_tile_desc(const PlannedConvolution& c, const TileSize& tile) {
+dnnl_memory_desc_t chosen_tile_desc(const PlannedConvolution& c, DType type, const TileSize& tile) {
   dnnl_dims_t dims = {};
   set_tile_dims(c, tile, dims);
-  return any_layout(2 + sides_of(c).count, dims);
+  return any_layout(2 + sides_of(c).count, dims, type);
 }
 
 }  // namespace panto::cpu

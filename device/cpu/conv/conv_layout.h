@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "panto/device/cpu/conv/conv_sizes.h"
+#include "panto/lib/core/tensor/dtype.h"
 
 namespace panto::cpu {
 
@@ -17,16 +18,16 @@ struct WindowNumbers {
 WindowNumbers window_numbers(const PlannedConvolution& c, int64_t before, int64_t after);
 
 // The filter in our layout ([depth,] height, width, channels, output channels) or in one that oneDNN chooses. Several
-// groups are an additional first dimension.
-dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, bool ours);
+// groups are an additional first dimension. `type`: of the elements, here and below.
+dnnl_memory_desc_t filter_desc(const PlannedConvolution& c, DType type, bool ours);
 // A tile's input or output: `count` images, `rows` positions of the first spatial dimension.
 struct TileSize {
   bool input;
   int64_t count, rows;
 };
 // In our layout, as part of images whose first spatial dimension has size `of`.
-dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, const TileSize& tile, int64_t of);
+dnnl_memory_desc_t tile_desc(const PlannedConvolution& c, DType type, const TileSize& tile, int64_t of);
 // In a layout that oneDNN chooses.
-dnnl_memory_desc_t chosen_tile_desc(const PlannedConvolution& c, const TileSize& tile);
+dnnl_memory_desc_t chosen_tile_desc(const PlannedConvolution& c, DType type, const TileSize& tile);
 
 }  // namespace panto::cpu

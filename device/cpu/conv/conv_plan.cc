@@ -1,6 +1,8 @@
 #include "panto/device/cpu/conv/conv_plan.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "panto/device/cpu/conv/conv_layout.h"
 #include "panto/device/cpu/conv/conv_narrow_groups.h"
@@ -35,6 +37,12 @@ Tensor buffer(Device& device, size_t bytes) {
 }
 
 size_t size_of(const dnnl_memory_desc_t& desc) { return dnnl_memory_desc_get_size(&desc); }
+
+void* element(void* data, DType type, int64_t i) {
+  return static_cast<std::byte*>(data) + i * static_cast<int64_t>(dtype_size(type));
+}
+
+bool is_float_image(const PlannedConvolution& c) { return !c.volumes && !c.bfloat16; }
 
 // Whether images should be copied to the layout that oneDNN chooses.
 bool blocked_layout(const PlannedConvolution& c) {
@@ -77,11 +85,11 @@ bool ConvPlan::fits(const PlannedConvolution& c) { return work_of(c) >= kSmallWo
 ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
     : kind_(kind),
       conv_(c),
-      few_channels_(!c.volumes && kind == ConvKind::kByInput && has_few_channels(c)),
-      narrow_groups_(!c.volumes && kind == ConvKind::kForward && has_narrow_groups(c)),
-      panels_(!c.volumes && kind == ConvKind::kForward && has_panels(c)) {
+      few_channels_(is_float_image(c) && kind == ConvKind::kByInput && has_few_channels(c)),
+      narrow_groups_(is_float_image(c) && kind == ConvKind::kForward && has_narrow_groups(c)),
+      panels_(is_float_image(c) && kind == ConvKind::kForward && has_panels(c)) {
   if (few_channels_ || narrow_groups_ || panels_) return;
-  if (!c.volumes && ConvProduct::fits(c)) {
+  if (is_float_image(c) && ConvProduct::fits(c)) {
     product_ = std::make_unique<const ConvProduct>(kind, c);
     return;
   }
@@ -102,6 +110,8 @@ ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
   make_packing();
 }
 ConvPlan::~ConvPlan() = default;
+
+DType ConvPlan::type_of(ConvKind writer) const { return conv_.bfloat16 && kind_ != writer ? kBFloat16 : kFloat32; }
 
 void ConvPlan::cut() {
   const PlannedConvolution& c = conv_;
@@ -174,21 +184,22 @@ void ConvPlan::make_primitives(bool blocked) {
   const PlannedConvolution& c = conv_;
   const WindowAxis& side = c.first_side();
   variants_.clear();
-  dnnl_memory_desc_t filter = filter_desc(c, false);
+  const DType in_type = type_of(ConvKind::kByInput), out_type = type_of(ConvKind::kForward);
+  dnnl_memory_desc_t filter = filter_desc(c, type_of(ConvKind::kByFilter), false);
   const auto make = [&](int64_t images, const Band& b) {
     auto p = std::make_unique<Primitives>();
     const TileSize in{.input = true, .count = images, .rows = b.in_rows};
     const TileSize out{.input = false, .count = images, .rows = b.out_rows};
     if (blocked) {
-      p->our_in = tile_desc(c, in, side.input);
-      p->our_out = tile_desc(c, out, side.output);
-      p->in = chosen_tile_desc(c, in);
-      p->out = chosen_tile_desc(c, out);
+      p->our_in = tile_desc(c, in_type, in, side.input);
+      p->our_out = tile_desc(c, out_type, out, side.output);
+      p->in = chosen_tile_desc(c, in_type, in);
+      p->out = chosen_tile_desc(c, out_type, out);
     } else {
       // A band belongs to one image, so its tensors differ from dense ones only in the stride between images, which is
       // unused.
-      p->our_in = p->in = tile_desc(c, in, b.in_rows);
-      p->our_out = p->out = tile_desc(c, out, b.out_rows);
+      p->our_in = p->in = tile_desc(c, in_type, in, b.in_rows);
+      p->our_out = p->out = tile_desc(c, out_type, out, b.out_rows);
     }
     const auto [strides, dilates, before, after] = window_numbers(c, b.before, b.after);
     dnnl_convolution_desc_t desc;
@@ -233,7 +244,7 @@ void ConvPlan::make_packing() {
   const OneThread scope;
   const PlannedConvolution& c = conv_;
   packing_ = std::make_unique<Packing>();
-  packing_->ours = filter_desc(c, true);
+  packing_->ours = filter_desc(c, type_of(ConvKind::kByFilter), true);
   packing_->packed = variants_[0]->filter;
   if (dnnl_memory_desc_equal(&packing_->ours, &packing_->packed) != 0) return;
   const bool unpack = kind_ == ConvKind::kByFilter;
@@ -270,7 +281,7 @@ const ConvPlan::Primitives& ConvPlan::primitives(int64_t tile) const {
   return *variants_[static_cast<size_t>(rest ? bands : tile % bands)];
 }
 
-void ConvPlan::pack_filter(const float* filter, float* packed) const {
+void ConvPlan::pack_filter(const void* filter, void* packed) const {
   const auto& parts = packing_->parts;
   parallel_ranges(
       static_cast<int64_t>(parts.size()), 2 * static_cast<int64_t>(size_of(packing_->packed)),
@@ -284,7 +295,7 @@ void ConvPlan::pack_filter(const float* filter, float* packed) const {
       1);
 }
 
-void ConvPlan::unpack_filter(const float* packed, float* filter) const {
+void ConvPlan::unpack_filter(const void* packed, void* filter) const {
   const auto& parts = packing_->parts;
   parallel_ranges(
       static_cast<int64_t>(parts.size()), 2 * static_cast<int64_t>(size_of(packing_->packed)),
@@ -304,7 +315,7 @@ PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
   if (product_ != nullptr) return {{}, product_->pack(filter)};
   if (packing_->parts.empty()) return {};
   PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
-  pack_filter(filter.data<float>().data(), mutable_data<float>(result.blocks));
+  pack_filter(filter.impl()->data, mutable_data<uint8_t>(result.blocks));
   return result;
 }
 
@@ -325,7 +336,7 @@ void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epi
   }
 }
 
-void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output, Device& device,
+void ConvPlan::run_tile(int64_t tile, void* input, void* packed, void* output, Device& device,
                         const BoundEpilogue* epilogue) const {
   const PlannedConvolution& c = conv_;
   const Primitives& p = primitives(tile);
@@ -334,17 +345,17 @@ void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output
   const int64_t image = tile / bands * images_;
   const int64_t in_row = c.in_pixels() * (c.channels_first() ? 1 : c.in_channels);
   const int64_t out_row = c.out_pixels() * (c.channels_first() ? 1 : c.out_channels);
-  float* in = input + image * c.in_elements() + band.in_first * in_row;
-  float* out = output + image * c.out_elements() + band.out_first * out_row;
+  void* const in = element(input, type_of(ConvKind::kByInput), image * c.in_elements() + band.in_first * in_row);
+  void* const out = element(output, type_of(ConvKind::kForward), image * c.out_elements() + band.out_first * out_row);
   Tensor in_copy, out_copy;
-  float *in_used = in, *out_used = out;
+  void *in_used = in, *out_used = out;
   if (p.copy_in) {
     in_copy = buffer(device, size_of(p.in));
-    in_used = mutable_data<float>(in_copy);
+    in_used = mutable_data<uint8_t>(in_copy);
   }
   if (p.copy_out) {
     out_copy = buffer(device, size_of(p.out));
-    out_used = mutable_data<float>(out_copy);
+    out_used = mutable_data<uint8_t>(out_copy);
   }
   const auto take_in = [&] {
     if (p.copy_in) p.copy_in.run({{DNNL_ARG_FROM, &p.our_in, in}, {DNNL_ARG_TO, &p.in, in_used}});
@@ -358,7 +369,7 @@ void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output
       p.convolution.run(
           {{DNNL_ARG_SRC, &p.in, in_used}, {DNNL_ARG_WEIGHTS, &p.filter, packed}, {DNNL_ARG_DST, &p.out, out_used}});
       if (p.copy_out) p.copy_out.run({{DNNL_ARG_FROM, &p.out, out_used}, {DNNL_ARG_TO, &p.our_out, out}});
-      if (epilogue != nullptr) finish_tile(tile, output, *epilogue);
+      if (epilogue != nullptr) finish_tile(tile, static_cast<float*>(output), *epilogue);
       break;
     case ConvKind::kByInput:
       take_out();
@@ -389,45 +400,51 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
   });
 }
 
-void ConvPlan::run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
+void ConvPlan::run(void* input, void* filter, void* output, Device& device, const PackedFilter* packed,
                    const BoundEpilogue* epilogue) const {
+  if (few_channels_ || narrow_groups_ || panels_ || product_ != nullptr) {
+    return run_floats(static_cast<float*>(input), static_cast<float*>(filter), static_cast<float*>(output), device,
+                      packed, epilogue);
+  }
+  const bool by_filter = kind_ == ConvKind::kByFilter;
+  // Each tile's gradient by filter, or the filter for all tiles. Packed filters may be larger, since blocks are padded.
+  const size_t packed_bytes = size_of(packing_->packed);
+  const bool packs = !packing_->parts.empty() && packed == nullptr;
+  Tensor buffers;
+  void* used = packed != nullptr ? mutable_data<uint8_t>(packed->blocks) : filter;
+  if (packs || (by_filter && tiles_ > 1)) {
+    buffers = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
+    used = mutable_data<uint8_t>(buffers);
+  }
+  if (packs && !by_filter) pack_filter(filter, used);
+  const int64_t step = by_filter ? static_cast<int64_t>(packed_bytes) : 0;
+  parallel_ranges(
+      tiles_, work_of(conv_),
+      [&](int64_t begin, int64_t end) {
+        const OneThread scope;
+        for (int64_t t = begin; t < end; ++t) {
+          run_tile(t, input, static_cast<std::byte*>(used) + t * step, output, device, epilogue);
+        }
+      },
+      1);
+  if (!by_filter) return;
+  if (tiles_ > 1) add_tiles(static_cast<float*>(used), static_cast<int64_t>(packed_bytes / sizeof(float)));
+  if (packs) {
+    unpack_filter(used, filter);
+  } else if (used != filter) {
+    std::memcpy(filter, used, packed_bytes);
+  }
+}
+
+void ConvPlan::run_floats(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
+                          const BoundEpilogue* epilogue) const {
   if (few_channels_) return gradient_by_few_channels(conv_, input, filter, output);
   if (narrow_groups_) return convolve_narrow_groups(conv_, input, filter, output, epilogue);
   if (panels_) {
     return convolve_by_panels(conv_, input, filter, output, device,
                               packed == nullptr ? nullptr : packed->blocks.data<float>().data(), epilogue);
   }
-  if (product_ != nullptr) {
-    return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
-  }
-  const bool by_filter = kind_ == ConvKind::kByFilter;
-  // Each tile's gradient by filter, or the filter for all tiles. Packed filters may be larger, since blocks are padded.
-  const auto packed_bytes = size_of(packing_->packed);
-  const auto packed_count = static_cast<int64_t>(packed_bytes / sizeof(float));
-  const bool packs = !packing_->parts.empty() && packed == nullptr;
-  Tensor buffers;
-  float* used = packed != nullptr ? mutable_data<float>(packed->blocks) : filter;
-  if (packs || (by_filter && tiles_ > 1)) {
-    buffers = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
-    used = mutable_data<float>(buffers);
-  }
-  if (packs && !by_filter) pack_filter(filter, used);
-  parallel_ranges(
-      tiles_, work_of(conv_),
-      [&](int64_t begin, int64_t end) {
-        const OneThread scope;
-        for (int64_t t = begin; t < end; ++t) {
-          run_tile(t, input, by_filter ? used + t * packed_count : used, output, device, epilogue);
-        }
-      },
-      1);
-  if (!by_filter) return;
-  if (tiles_ > 1) add_tiles(used, packed_count);
-  if (packs) {
-    unpack_filter(used, filter);
-  } else if (used != filter) {
-    std::copy_n(used, packed_count, filter);
-  }
+  product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
 }
 
 }  // namespace panto::cpu

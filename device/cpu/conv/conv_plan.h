@@ -1,5 +1,6 @@
-// Float convolutions of images and volumes, and their gradients, by oneDNN. A convolution is cut into tiles, each
-// computed on one thread by primitives made for its size.
+// Convolutions of images and volumes of floats, and their gradients, by oneDNN. A convolution is cut into tiles, each
+// computed on one thread by primitives made for its size. Tensors of bfloat16 are read as they are where the processor
+// multiplies them; results are floats, which the caller rounds once.
 //
 // oneDNN's own threading cuts gradients by filter by the number of threads, which changes the last bits. Cuts here
 // depend on sizes only. A tile is some images, or a band of rows of one image (of planes, for volumes). Each tile's
@@ -14,9 +15,9 @@
 // convolutions that are not products, on two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of
 // 65x65 4 to 16 %, one 8 to 23 %.
 //
-// Four cases are computed elsewhere: those that are faster as a product of matrices (ConvProduct), gradients by images
-// of few channels (conv_small_channels.h), convolutions of groups of four channels (conv_narrow_groups.h), and most
-// forward convolutions with AVX2 (conv_panels.h).
+// Four cases of floats are computed elsewhere: those that are faster as a product of matrices (ConvProduct), gradients
+// by images of few channels (conv_small_channels.h), convolutions of groups of four channels (conv_narrow_groups.h),
+// and most forward convolutions with AVX2 (conv_panels.h).
 #pragma once
 
 #include <memory>
@@ -53,27 +54,31 @@ class ConvPlan {
   const PlannedConvolution& convolution() const { return conv_; }
   // Packs a filter for later runs; empty if packing does not help. Not for gradients by filter.
   PackedFilter pack(const Tensor& filter, Device& device) const;
-  // Gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: the result of
-  // pack() for this filter, or null. `epilogue`: null except for forward convolutions; each tile is finished by it
-  // while the tile is in the cache.
-  void run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed = nullptr,
+  // Gradients write `input` (its gradient) or `filter` (its gradient) and read the others. What is written is float32,
+  // what is read, too, unless convolution().bfloat16. `packed`: the result of pack() for this filter, or null.
+  // `epilogue`: null except for forward convolutions; each tile is finished by it while the tile is in the cache.
+  void run(void* input, void* filter, void* output, Device& device, const PackedFilter* packed = nullptr,
            const BoundEpilogue* epilogue = nullptr) const;
-  // Whether a part uses oneDNN's reference implementation, which is a thousand times slower. For tests.
+  // Whether a part uses oneDNN's reference implementation, which is a thousand times slower.
   PANTO_EXPORT bool has_reference() const;
 
  private:
   struct Band;
   struct Primitives;
 
+  // The type of what the kind `writer` writes.
+  DType type_of(ConvKind writer) const;
+  void run_floats(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
+                  const BoundEpilogue* epilogue) const;
   void cut();
   void keep_images_whole();
   void cut_rows(int64_t bands);
   void make_primitives(bool blocked);
   void make_packing();
   const Primitives& primitives(int64_t tile) const;
-  void pack_filter(const float* filter, float* packed) const;
-  void unpack_filter(const float* packed, float* filter) const;
-  void run_tile(int64_t tile, float* input, float* packed, float* output, Device& device,
+  void pack_filter(const void* filter, void* packed) const;
+  void unpack_filter(const void* packed, void* filter) const;
+  void run_tile(int64_t tile, void* input, void* packed, void* output, Device& device,
                 const BoundEpilogue* epilogue) const;
   void finish_tile(int64_t tile, float* output, const BoundEpilogue& epilogue) const;
   void add_tiles(float* sums, int64_t count) const;

@@ -46,6 +46,11 @@ bool ConvProduct::fits(const Convolution& c) {
   return window_elements(c) * c.out_channels >= kFilter && windows_of(c) <= kWindows * c.out_channels;
 }
 
+std::optional<GemmSize> ConvProduct::of_tensors(ConvKind kind, const Convolution& c) {
+  if (c.groups != 1 || c.channels_first() || !images_serve(c)) return std::nullopt;
+  return size_of(kind, c);
+}
+
 ConvProduct::ConvProduct(ConvKind kind, const Convolution& c)
     : kind_(kind), conv_(c), product_(kFloat32, size_of(kind, c)) {}
 

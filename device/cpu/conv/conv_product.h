@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "panto/device/cpu/gemm/gemm.h"
 #include "panto/lib/core/tensor/device.h"
@@ -26,6 +28,8 @@ class ConvProduct {
  public:
   // Whether a product is faster than oneDNN's convolution.
   static bool fits(const Convolution& c);
+  // The product of the tensors as they lie, if windows are the images' pixels.
+  static std::optional<GemmSize> of_tensors(ConvKind kind, const Convolution& c);
   ConvProduct(ConvKind kind, const Convolution& c);
   // Gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: the result of
   // pack() for this filter, or null. `epilogue`: null except for forward convolutions.

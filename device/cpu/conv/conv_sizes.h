@@ -15,6 +15,7 @@ struct PlannedConvolution : Convolution {
   PlannedConvolution(const VolumeConvolution& c);  // NOLINT(google-explicit-constructor): the other kind
 
   bool volumes = false;
+  bool bfloat16 = false;  // what is read; what is written is float32
   WindowAxis depth{.input = 1, .output = 1};
 
   bool operator==(const PlannedConvolution&) const = default;

@@ -7,6 +7,7 @@
 #include "panto/device/cpu/conv/prepared_convolution.h"
 #include "panto/device/cpu/elementwise/as_floats.h"
 #include "panto/device/cpu/fused/epilogue.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
 #include "panto/lib/base/text/format.h"
@@ -50,6 +51,40 @@ bool is_planned(ConvKind kind, const Convolution& c) {
   const bool direct = kind == ConvKind::kByFilter && c.groups > 1 && c.width.size > 3 &&
                       cpu::DirectConvolution<float>::is_channelwise(c);
   return !several && !direct && ConvPlan::fits(c);
+}
+
+// Convolves where the processor multiplies bfloat16. `written`: which of the tensors is, with `n` elements. Returns
+// false if floats are as good, or if oneDNN has nothing but its reference. With AMX oneDNN 2.6 gives wrong numbers for
+// some convolutions with strides, and for some gradients where windows skip pixels, have gaps, or are larger than the
+// image.
+bool convolve_bfloat16(ConvKind kind, const Convolution& c, void* const (&tensors)[3], int written, int64_t n,
+                       Device& device) {
+  if (!cpu::has_bfloat16() || c.groups > 1 || !ConvPlan::fits(c)) return false;
+  const auto [input, filter, output] = tensors;
+  const auto product = cpu::ConvProduct::of_tensors(kind, c);
+  if (product && !cpu::is_small(*product)) {
+    const auto plan = cpu::cached_gemm_plan(kBFloat16, *product);
+    switch (kind) {
+      case ConvKind::kForward: plan->run(input, filter, output); break;
+      case ConvKind::kByInput: plan->run(output, filter, input); break;
+      case ConvKind::kByFilter: plan->run(input, output, filter); break;
+    }
+    return true;
+  }
+  const auto trusted = [&](const WindowAxis& a) {
+    return a.stride <= (kind == ConvKind::kForward ? 1 : a.size) && a.dilation == 1 && a.size <= a.input;
+  };
+  if (!trusted(c.height) || !trusted(c.width)) return false;
+  cpu::PlannedConvolution planned = c;
+  planned.bfloat16 = true;
+  const auto plan = cpu::cached_conv_plan(kind, planned);
+  if (plan->has_reference()) return false;
+  const cpu::AsFloats<BFloat16> sums(nullptr, n, device);
+  void* used[] = {input, filter, output};
+  used[written] = sums.data();
+  plan->run(used[0], used[1], used[2], device);
+  sums.write(static_cast<BFloat16*>(tensors[written]));
+  return true;
 }
 
 // Copies each channel of each pixel `times` times in a row; or, with kBack, sums the copies. Channels-first: copies
@@ -184,6 +219,9 @@ struct ConvolutionKernel {
       const auto floats = [&](int i) {
         return cpu::AsFloats<T>(i == written ? nullptr : static_cast<const T*>(tensors[i]), sizes[i], c.device());
       };
+      if constexpr (std::is_same_v<T, BFloat16>) {
+        if (convolve_bfloat16(kKind, convolution, tensors, written, n, c.device())) return;
+      }
       const cpu::AsFloats<T> input = floats(kInput), filter = floats(kFilter), output = floats(kOutput);
       convolve(c, kKind, convolution, input.data(), filter.data(), output.data(), sizes[kFilter], nullptr);
       (written == 0 ? input : written == 1 ? filter : output).write(static_cast<T*>(tensors[written]));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/core/tensor/dtype.h"
 
 namespace panto::cpu {
 
@@ -18,6 +19,9 @@ inline void check_dnnl(dnnl_status_t status, const char* what) {
   fail(status == dnnl_out_of_memory ? Code::kResourceExhausted : Code::kInternal,
        std::string("oneDNN, ") + what + ": expected success, got " + dnnl_status2str(status));
 }
+
+// kFloat32 or kBFloat16.
+inline dnnl_data_type_t dnnl_type(DType type) { return type == kBFloat16 ? dnnl_bf16 : dnnl_f32; }
 
 dnnl_engine_t dnnl_cpu_engine();
 // Whether oneDNN has primitives for AVX-512 on this machine.

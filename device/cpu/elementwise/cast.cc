@@ -62,9 +62,11 @@ InnerLoopFn cast_loop_between(bool truncate) {
 #ifdef __x86_64__
   using Loop = InnerLoop<ConvertFn<To>, To, From>;
   if constexpr (std::is_same_v<To, float> && std::is_same_v<From, Half>) {
+    if (isa() == Isa::kAvx512) return HalfLoop<WidenHalvesByAvx512, Loop>::run;
     if (has_half_instructions()) return HalfLoop<WidenHalves, Loop>::run;
   }
   if constexpr (std::is_same_v<To, Half> && std::is_same_v<From, float>) {
+    if (isa() == Isa::kAvx512) return HalfLoop<RoundToHalvesByAvx512, Loop>::run;
     if (has_half_instructions()) return HalfLoop<RoundToHalves, Loop>::run;
   }
   // With AVX-512 the compiler's loops are as fast.

@@ -15,20 +15,18 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-dnnl_data_type_t element(DType type) { return type == kBFloat16 ? dnnl_bf16 : dnnl_f32; }
-
 dnnl_memory_desc_t matrix_desc(DType type, int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   dnnl_memory_desc_t desc;
   const dnnl_dims_t dims = {rows, columns};
   const dnnl_dims_t strides = {row_stride, column_stride};
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, element(type), strides), "matrix");
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, dnnl_type(type), strides), "matrix");
   return desc;
 }
 
 dnnl_memory_desc_t any_layout(DType type, const Rectangle& r) {
   dnnl_memory_desc_t desc;
   const dnnl_dims_t dims = {r.depth, r.columns};
-  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, 2, dims, element(type), dnnl_format_tag_any), "matrix");
+  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_type(type), dnnl_format_tag_any), "matrix");
   return desc;
 }
 

@@ -18,6 +18,7 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/gemm_size.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/math_types.h"
 
@@ -186,6 +187,54 @@ void product_widened(KernelContext& c, const Multiply& multiply) {
   cpu::convert_elements(static_cast<const W*>(y), c.out_data<T>(0), c.out_numel(0));
 }
 
+// Few rows by a matrix that is read once: its rows are converted piece by piece, in the cache.
+constexpr int64_t kFewRows = 4;
+template <class T>
+bool is_few_rows_by_halves(const GemmSize& s) {
+  return is_half_type<T> && s.m <= kFewRows && !s.transpose_b && s.n >= 256 && s.k >= 16;
+}
+
+// Every element is added up in the order of k.
+template <class T>
+void few_rows_by_halves(const GemmSize& s, const T* a, const T* b, T* c) {
+  constexpr int64_t kPiece = 2048, kUnit = 64;  // columns
+  const auto left = cpu::left_matrix(s, a);
+  std::vector<float> factors(static_cast<size_t>(s.m * s.k));
+  for (int64_t i = 0; i < s.m; ++i) {
+    for (int64_t k = 0; k < s.k; ++k) {
+      factors[static_cast<size_t>(i * s.k + k)] = static_cast<float>(left.data[i * left.row + k * left.column]);
+    }
+  }
+  const InnerLoopFn widen = cpu::cast_inner_loop(kFloat32, dtype_of<T>);
+  const InnerLoopFn narrow = cpu::cast_inner_loop(dtype_of<T>, kFloat32);
+  const auto piece = [&](int64_t first, int64_t n) {
+    alignas(64) float sums[kFewRows][kPiece], row[kPiece];
+    for (int64_t i = 0; i < s.m; ++i) std::fill_n(sums[i], n, 0.f);
+    for (int64_t k = 0; k < s.k; ++k) {
+      if (k % 1024 == 0) throw_if_cancelled();
+      const void* in[] = {b + k * s.n + first};
+      widen(1, row, n, in);
+      cpu::multiversioned([&] {
+        for (int64_t i = 0; i < s.m; ++i) {
+          const float x = factors[static_cast<size_t>(i * s.k + k)];
+          for (int64_t j = 0; j < n; ++j) sums[i][j] += x * row[j];
+        }
+      });
+    }
+    for (int64_t i = 0; i < s.m; ++i) {
+      const void* in[] = {sums[i]};
+      narrow(1, c + i * s.n + first, n, in);
+    }
+  };
+  cpu::parallel_for(
+      ceil_div(s.n, kUnit), s.work(),
+      [&](int64_t begin, int64_t end) {
+        const int64_t last = std::min(s.n, end * kUnit);
+        for (int64_t at = begin * kUnit; at < last; at += kPiece) piece(at, std::min(kPiece, last - at));
+      },
+      4);
+}
+
 struct MatMulKernel {
   template <class T>
   static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
@@ -198,6 +247,9 @@ struct MatMulKernel {
     if constexpr (kIsWidened<T>) {
       using W = Wide<T>;
       if (for_library<T>(s)) return product_by_plan(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
+      if constexpr (is_half_type<T>) {
+        if (is_few_rows_by_halves<T>(s)) return few_rows_by_halves(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+      }
       product_widened<T>(c, [&](const W* a, const W* b, W* y) { product(s, a, b, y, nullptr); });
     } else {
       product(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);

@@ -61,21 +61,66 @@ class Elimination {
       return true;
     }
     to_columns(matrix, n_, n_, adjoint, factors_.data());
-    // Ignores `info`: zero pivots are found below.
-    lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
+    if (is_small()) {
+      factor_small();
+    } else {
+      // Ignores `info`: zero pivots are found below.
+      lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
+    }
     for (int64_t i = 0; i < n_; ++i) {
       if (diagonal(i) == T{}) return false;
     }
     return true;
   }
   // Solves for the `count` columns of `x`, in place.
-  void solve(T* x, Int count) const { lapack::getrs('N', n_, count, factors_.data(), n_, pivots_.data(), x, n_); }
+  void solve(T* x, Int count) const {
+    if (!is_small()) {
+      lapack::getrs('N', n_, count, factors_.data(), n_, pivots_.data(), x, n_);
+      return;
+    }
+    for (Int j = 0; j < count; ++j) solve_small(x + int64_t{j} * n_);
+  }
   T diagonal(int64_t i) const { return factors_.data()[i * n_ + i]; }
   // Returns the row that row i was swapped with in step i. (Clamped: after an overflow BLAS may return a wrong index.)
   int64_t pivot(int64_t i) const { return std::clamp<int64_t>(pivots_.data()[i] - 1, 0, n_ - 1); }
   const T* columns() const { return factors_.data(); }
 
  private:
+  // LAPACK's calls take longer than such a matrix. (Complex products are faster in LAPACK.)
+  bool is_small() const { return !kIsComplex<T> && n_ <= 16; }
+
+  // As getrf: partial pivoting, the first of the largest elements.
+  void factor_small() {
+    T* const a = factors_.data();
+    for (Int k = 0; k < n_; ++k) {
+      T* const column = a + k * n_;
+      Int pivot = k;
+      for (Int i = k + 1; i < n_; ++i) {
+        if (std::abs(column[i]) > std::abs(column[pivot])) pivot = i;
+      }
+      pivots_.data()[k] = pivot + 1;
+      if (pivot != k) {
+        for (Int j = 0; j < n_; ++j) std::swap(a[j * n_ + k], a[j * n_ + pivot]);
+      }
+      if (column[k] == T{}) continue;
+      for (Int i = k + 1; i < n_; ++i) column[i] /= column[k];
+      for (Int j = k + 1; j < n_; ++j) subtract(a + j * n_, column, k + 1, n_, a[j * n_ + k]);
+    }
+  }
+  void solve_small(T* x) const {
+    const T* const a = factors_.data();
+    for (Int k = 0; k < n_; ++k) std::swap(x[k], x[pivot(k)]);
+    for (Int k = 0; k < n_; ++k) subtract(x, a + k * n_, k + 1, n_, x[k]);
+    for (Int k = n_ - 1; k >= 0; --k) {
+      x[k] /= a[k * n_ + k];
+      subtract(x, a + k * n_, 0, k, x[k]);
+    }
+  }
+  // Subtracts `factor` times elements [first, last) of `column` from those of `x`.
+  static void subtract(T* x, const T* column, Int first, Int last, T factor) {
+    for (Int i = first; i < last; ++i) x[i] -= column[i] * factor;
+  }
+
   Int n_;
   Scratch<T> factors_;
   Scratch<Int> pivots_;

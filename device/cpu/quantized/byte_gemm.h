@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "panto/lib/core/tensor/tensor.h"
+
 namespace panto::cpu {
 
 // A matrix of bytes of any layout: element (i, j) is data[i * row + j * column], as int8 or uint8, less `zero`.
@@ -37,10 +39,9 @@ class PackedBytes {
   void multiply_by(int64_t m, const ByteMatrix& a, int32_t* c, int64_t first, int64_t last) const;
 
   int64_t k_, n_;
-  uint32_t zero_;                // zero of the stored elements
-  std::vector<int8_t> bytes_;    // one of the two is used, depending on the tile's type
-  std::vector<int16_t> shorts_;  //
-  std::vector<uint32_t> sums_;   // sum of each column
+  uint32_t zero_;               // zero of the stored elements
+  Tensor packed_;               // of int8 or int16, as this machine's tile reads them
+  std::vector<uint32_t> sums_;  // of each column
 };
 
 // Computes c[m, n] = a[m, k] b[k, n] on all threads.

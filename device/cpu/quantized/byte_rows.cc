@@ -101,8 +101,9 @@ void multiply(int64_t m, int64_t n, int64_t k, const std::vector<Pairs>& pairs, 
 }  // namespace
 
 bool byte_gemm_of_few_rows(int64_t m, int64_t n, int64_t k, const ByteMatrix& a, const ByteMatrix& b, int32_t* c) {
-  constexpr int64_t kFew = 16, kMostZero = 32000;  // a - zero has 16 bits
-  if (isa() < Isa::kAvx2 || m > kFew || k == 0 || b.column != 1 || a.zero < -kMostZero || a.zero > kMostZero)
+  constexpr int64_t kMostZero = 32000;                         // a - zero has 16 bits
+  const int64_t few = isa() == Isa::kAvx512 ? kMostRows : 16;  // with AVX-512 packing b soon pays
+  if (isa() < Isa::kAvx2 || m > few || k == 0 || b.column != 1 || a.zero < -kMostZero || a.zero > kMostZero)
     return false;
   std::vector<Pairs> pairs(static_cast<size_t>(m));
   std::vector<uint32_t> of_row(static_cast<size_t>(m));  // what the zero of b adds to each of its elements

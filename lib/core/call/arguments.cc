@@ -295,7 +295,25 @@ void numbers_to_tensors(std::initializer_list<Arg> items, std::vector<Tensor>& t
   }
 }
 
+namespace {
+
+// Fast path for `x * 2`: a number beside a tensor whose dtype it takes. Returns false if the call is another.
+bool resolve_number(const Signature& s, std::span<Arg* const> args, std::span<const AttrSlot> attrs) {
+  if (s.one_type < 0 || args.size() != 2 || attrs[static_cast<size_t>(s.one_type)].set) return false;
+  const size_t at = is_number(*args[1]) ? 1 : 0;
+  Arg& number = *args[at];
+  const Arg& beside = *args[1 - at];
+  if (!is_number(number) || beside.kind() > Arg::Kind::kOwned || !beside.tensor().defined()) return false;
+  const DType type = beside.tensor().dtype();
+  if (type_beside(type, number) != type) return false;
+  number.set_tensor(literal_tensor(number, type, s.inputs[at].name));
+  return true;
+}
+
+}  // namespace
+
 void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
+  if (resolve_number(op.signature(), args, attrs)) return;
   SmallVector<TypedArg, 8> typed;
   for (Arg* a : args) typed.push_back(a);
   std::vector<Tensor> none;

@@ -118,4 +118,11 @@ inline void run_kernel(Call& call, const Kernel& kernel) {
   return true;
 }
 
+// Of two inputs that broadcast, one a scalar: the other one, whose shape the output has. Null otherwise.
+[[gnu::always_inline]] inline const Tensor* beside_scalar(const Call& call) {
+  if (call.inputs.size() != 2 || !call.op->has(Trait::kBroadcasts)) return nullptr;
+  const auto is_scalar = [&](size_t i) { return call.inputs[i]->impl()->shape.rank() == 0; };
+  return is_scalar(1) ? call.inputs[0] : is_scalar(0) ? call.inputs[1] : nullptr;
+}
+
 }  // namespace panto::dispatch

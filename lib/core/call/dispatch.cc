@@ -74,16 +74,19 @@ void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) 
   const bool recorded = !state.recorders.empty();
   if (donated != 0 && recorded) donated = without_kept(call, state, donated);
   call.donated = donated;
-  if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
-    const ArgDef& a = op.signature().outputs[0];
-    const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
-    const TensorImpl& like = *call.inputs[0]->impl();
-    call.one_shape = true;
-    call.outputs.resize(1);
-    if (donated == 0 || !take_over(call, donated, recorded, t, like.shape)) {
-      call.outputs[0] = allocate_tensor(*call.device, t, like.shape, like.numel);
+  if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1) {
+    call.one_shape = same_known_shapes(call);
+    const Tensor* const like = call.one_shape ? call.inputs[0] : beside_scalar(call);
+    if (like != nullptr) {
+      const ArgDef& a = op.signature().outputs[0];
+      const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+      const TensorImpl& impl = *like->impl();
+      call.outputs.resize(1);
+      if (donated == 0 || !take_over(call, donated, recorded, t, impl.shape)) {
+        call.outputs[0] = allocate_tensor(*call.device, t, impl.shape, impl.numel);
+      }
+      return;
     }
-    return;
   }
   infer(call);
   if (!op.has(Trait::kSelfAllocating)) allocate(call, {call.specs.data(), call.specs.size()}, donated, recorded);

@@ -125,9 +125,21 @@ int64_t Shape::operator[](int i) const { return dim(i); }
 
 std::ostream& operator<<(std::ostream& out, const PartialShape& shape) { return out << shape.to_string(); }
 
+namespace {
+
+// Whether b has known dimensions, and a ends with them.
+bool ends_with(const PartialShape& a, const PartialShape& b) {
+  const size_t rank = b.dims().size();
+  return b.fully_known() && rank <= a.dims().size() && std::ranges::equal(a.dims().last(rank), b.dims());
+}
+
+}  // namespace
+
 PartialShape broadcast_shapes(const PartialShape& a, const PartialShape& b) {
-  if (a.known_rank() && a == b && a.fully_known()) return a;  // the common case
   if (!a.known_rank() || !b.known_rank()) return {};
+  // Most shapes that broadcast are equal, or one is the other's end.
+  if (ends_with(a, b)) return a;
+  if (ends_with(b, a)) return b;
   const int rank = std::max(a.rank(), b.rank());
   SmallVector<int64_t, 8> dims(static_cast<size_t>(rank));
   for (int k = 1; k <= rank; ++k) {

@@ -327,7 +327,7 @@ Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset) {
   const size_t bytes = static_cast<size_t>(numel) * size;
   // Copying a few bytes costs less than sharing the count, and a small view then does not keep a large buffer alive.
   if (from.inline_data || (bytes <= kInlineBytes && is_plain(from.dtype) && from.device->kind() == DeviceKind::kCpu)) {
-    Tensor copy = allocate_tensor(*from.device, from.dtype, shape);
+    Tensor copy = allocate_tensor(*from.device, from.dtype, shape, numel);
     std::memcpy(copy.impl()->data, data, bytes);
     return copy;
   }

@@ -49,15 +49,16 @@ class Slices final : public Stage {
   int64_t size() const override { return tensors_[0].dim(0); }
   bool indexed() const override { return true; }
   Element at(int64_t i) const override {
+    if (tensors_.size() == 1) return Element(slice(0, i));  // the commonest case needs no vector
     std::vector<Tensor> slices;
     slices.reserve(tensors_.size());
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      slices.push_back(view_tensor(tensors_[k], shapes_[k], i * shapes_[k].numel()));
-    }
+    for (size_t k = 0; k < tensors_.size(); ++k) slices.push_back(slice(k, i));
     return Element(std::move(slices));
   }
 
  private:
+  Tensor slice(size_t k, int64_t i) const { return view_tensor(tensors_[k], shapes_[k], i * shapes_[k].numel()); }
+
   std::vector<Tensor> tensors_;
   std::vector<Shape> shapes_;
 };

@@ -18,9 +18,10 @@ void expect_alike(std::string_view stage, const std::vector<Element>& elements, 
     if (e.size() != elements[0].size()) {
       invalid("{}: expected elements of {} tensors as the first one, got {}", stage, elements[0].size(), e.size());
     }
-    if (e[i].dtype() != first.dtype() || e[i].rank() != first.rank() || (shapes && !(e[i].shape() == first.shape()))) {
+    const Tensor& t = e[i];
+    if (t.dtype() != first.dtype() || t.rank() != first.rank() || (shapes && !(t.shape() == first.shape()))) {
       invalid("{}: expected {} as of the first element, got {} [in tensor {}]", stage,
-              type_text(first.dtype(), first.partial_shape()), type_text(e[i].dtype(), e[i].partial_shape()), i);
+              type_text(first.dtype(), first.partial_shape()), type_text(t.dtype(), t.partial_shape()), i);
     }
   }
   if (!is_plain(first.dtype()) && first.dtype() != kString) {

@@ -132,6 +132,42 @@ BOOST_AUTO_TEST_CASE(against_the_definition, *boost::unit_test::label("heavy")) 
   }
 }
 
+// The sums are floats and rounded once.
+void check_rounded(const Tensor& got, const Tensor& exact, const Tensor& size, const std::string& what) {
+  BOOST_REQUIRE(got.shape() == exact.shape());
+  const auto x = got.data<BFloat16>();
+  const auto y = exact.data<double>(), bound = size.data<double>();
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double error = std::abs(static_cast<double>(static_cast<float>(x[i])) - y[i]);
+    if (error <= 0x1p-8 * std::abs(y[i]) + 16 * std::numeric_limits<float>::epsilon() * bound[i] + 1e-30) continue;
+    BOOST_ERROR(what << " at " << i << ": " << static_cast<float>(x[i]) << ", expected " << y[i]);
+    return;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(of_bfloat16, *boost::unit_test::label("heavy") * boost::unit_test::label("native")) {
+  for (const Case& c : kCases) {
+    const Caller call{c, "NHWC"}, other{c, "NCHW"};
+    const Tensors t = map(call.tensors(), [](const Tensor& x) { return cast(x, kBFloat16); });
+    const Tensors turned = {first(t.input), t.filter, first(t.output)};
+    const Tensors wide = map(t, [](const Tensor& x) { return cast(x, kFloat64); });
+    const Tensors sizes = map(wide, [](const Tensor& x) { return abs(x); });
+    const std::string what = std::string(c.name) + ", ";
+    const Tensor y = call.forward(wide), y_size = call.forward(sizes);
+    const Tensor dx = call.by_input(wide), dx_size = call.by_input(sizes);
+    const Tensor df = call.by_filter(wide), df_size = call.by_filter(sizes);
+    for (const int count : {1, 3}) {
+      const ThreadCount scope(count);
+      check_rounded(call.forward(t), y, y_size, what + "NHWC");
+      check_rounded(other.forward(turned), first(y), first(y_size), what + "NCHW");
+      check_rounded(call.by_input(t), dx, dx_size, what + "by input, NHWC");
+      check_rounded(other.by_input(turned), first(dx), first(dx_size), what + "by input, NCHW");
+      check_rounded(call.by_filter(t), df, df_size, what + "by filter, NHWC");
+      check_rounded(other.by_filter(turned), df, df_size, what + "by filter, NCHW");
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(threads, *boost::unit_test::label("native")) {
   for (const char* format : {"NHWC", "NCHW"}) {
     for (const Case& c : kCases) {

@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(threads, *boost::unit_test::label("heavy")) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(constant_filters) {
+// Native: see kernels_conv/threads.
+BOOST_AUTO_TEST_CASE(constant_filters, *boost::unit_test::label("native")) {
   // Laid out once, before the first run.
   for (const char* format : {"NDHWC", "NCDHW"}) {
     for (const Case& c : kCases) {
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(constant_filters) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(plans_are_made_once) {
+BOOST_AUTO_TEST_CASE(plans_are_made_once, *boost::unit_test::label("native")) {
   // Planes enough for many processors.
   const Case c{"once", 64, 9, 6, 5, 16, 16, {3, 3, 3}};
   const Caller call{c, "NDHWC"};
