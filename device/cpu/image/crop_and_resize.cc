@@ -7,6 +7,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/rounded.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/image_types.h"
@@ -25,7 +26,7 @@ struct Along {
   float place(int64_t i) const {
     if (to <= 1) return 0.5F * (begin + end) * last();
     const float scale = (end - begin) * last() / static_cast<float>(to - 1);
-    return begin * last() + static_cast<float>(i) * scale;
+    return rounded(begin * last()) + rounded(static_cast<float>(i) * scale);
   }
   // NaN counts as outside.
   bool has(float place) const { return place >= 0 && place <= last(); }

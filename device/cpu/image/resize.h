@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "panto/device/math/rounded.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto::cpu {
@@ -26,7 +27,7 @@ struct ResizeAxis {
 
   float place(int64_t i) const {
     const auto x = static_cast<float>(i);
-    return half_pixel ? (x + 0.5F) * scale - 0.5F : x * scale;
+    return half_pixel ? rounded((x + 0.5F) * scale) - 0.5F : x * scale;
   }
   int64_t inside(int64_t i) const { return std::clamp<int64_t>(i, 0, from - 1); }
 };

@@ -39,7 +39,10 @@ Function powers() {
       [](const Tensor& x, const Tensor& w, const Tensor& n) {
         return std::get<1>(while_loop(
             [&](const Tensor& i, const Tensor&) { return i < n * n; },
-            [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 1.f, matmul(y, matmul(w, w)) + n); },
+            [&](const Tensor& i, const Tensor& y) {
+              Tensor product = matmul(y, matmul(w, w)) + n;  // first: compilers choose the order of arguments
+              return std::tuple(i + 1.f, product);
+            },
             std::tuple(tensor(0.f), x)));
       },
       {TensorSpec(kFloat32, {2, 2}, "x"), TensorSpec(kFloat32, {2, 2}, "w"), TensorSpec(kFloat32, {}, "n")});

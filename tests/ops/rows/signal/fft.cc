@@ -184,6 +184,16 @@ void lengths() {
   }
 }
 
+// Whether a line is as if it had been transformed alone. Elsewhere than on x86 the compiler chooses where sums and
+// products become multiply-adds, in one place or the other.
+bool as_if_alone(const Tensor& got, const Tensor& expected) {
+#ifdef __x86_64__
+  return difference(got, expected).empty();
+#else
+  return distance(got, expected) < 1e-5;
+#endif
+}
+
 // Many lines, of which several are transformed together, each as if it were alone; also along another dimension.
 void lines() {
   for (const int64_t n : {6, 37, 64}) {
@@ -192,9 +202,9 @@ void lines() {
     const Tensor real = to_tensor(draw({53, n}), kFloat32), half = rfft(real);
     BOOST_TEST(across.shape() == Shape({1, 53, n}));
     for (const int64_t row : {0, 15, 16, 52}) {
-      BOOST_TEST(difference(fft(x(row)), all(row)) == "");
-      BOOST_TEST(difference(rfft(real(row)), half(row)) == "");
-      BOOST_TEST(difference(irfft(half(row), n), irfft(half, n)(row)) == "");
+      BOOST_TEST(as_if_alone(fft(x(row)), all(row)));
+      BOOST_TEST(as_if_alone(rfft(real(row)), half(row)));
+      BOOST_TEST(as_if_alone(irfft(half(row), n), irfft(half, n)(row)));
     }
   }
   const Tensor x = to_tensor(draw_complex({37, 5, 53}), kComplex128);
