@@ -3,6 +3,8 @@ Pages print the causes of rows in which we are slower; one that is ahead again m
 """
 HALVES = ("each op of ours rounds its result to 16 bits, so that a fused loop gives the bits of separate calls; XLA "
           "keeps 32 bits between ops that it fuses")
+MKL = "PyTorch has Intel's MKL; ours is LAPACK over Debian's OpenBLAS 0.3.21"
+FFT = "PyTorch has Intel's MKL; ours passes over a line once for each factor of its length"
 
 CAUSES = {
     "log_exp_traced": "XLA takes log(exp(x)) for x, which changes results; ours are those of the ops",
@@ -10,8 +12,21 @@ CAUSES = {
     "gelu_16m_traced_float16": HALVES,
     "while_traced": "XLA compiles the loop to machine code; ours calls the inner loop of each op in each round",
     "while_grad_traced": "the same; and a list keeps a value of each step for the way back",
-    "resnet50_file": "apart, our 3x3 convolutions do 160 to 175 GFLOP/s of the 186 that two of these cores have, but 110 "
-                     "to 130 in the network, where the filters, 100 MB, come from memory anew in each run",
+    "matmul_16_float16": "PyTorch multiplies float16 with AVX-512 FP16; Debian's oneDNN 2.6 cannot, ours converts to floats",
+    "fft_rows": FFT,
+    "fft_1m": FFT,
+    "fft2_1024": FFT,
+    "eigh_512": MKL,
+    "solve_512": MKL,
+    "sparse_dense": "PyTorch has Intel's MKL; ours adds a row of the dense matrix for each element, in vectors",
+    "scatter_add_1m": "JAX adds row after row on one thread; ours cuts rows by threads, each of which reads all indices",
+    "segment_sum_1m": "JAX adds row after row on one thread; ours cuts rows by threads, each of which reads all indices",
+    "cumsum_1m": "ours sums pieces before it writes the running sums, so that the bits do not depend on the number of "
+                 "threads",
+    "regex_1m": "both call RE2: ours is Debian's of 2022, TensorFlow's its own newer one",
+    "resnet50_file": "with AVX2 our 3x3 convolutions do 160 to 175 GFLOP/s apart, of the 186 that two cores of an EPYC "
+                     "have, but 110 to 130 in the network, where the filters, 100 MB, come from memory anew in each run; "
+                     "with AVX-512 they are those of Debian's oneDNN 2.6, and OpenVINO has a newer one",
     "efficientnet_b0_file": "measured before swish, and what follows depthwise convolutions, became parts of the "
                             "convolutions: they were a fifth of the time",
 }

@@ -7,7 +7,7 @@ from page import best_peer, show, verdict
 from roster import OURS, REFERENCE
 from workloads import SECTIONS
 
-PLOT, NOTE, LINE, TOP = 420, 240, 17, 64
+PLOT, NOTE, LINE, TOP = 420, 254, 17, 64
 CHARACTER = 7  # pixels that one of 12 takes on average in a wide font (DejaVu Sans: up to 6.96 in our rows)
 COLOURS = {"PyTorch": "#e8543f", "torch.compile": "#a3271a", "AOTInductor": "#ff9d8a", "MLX": "#8a8f98",
            "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a", "ONNX Runtime": "#5b6ee1", "OpenVINO": "#d65db1",

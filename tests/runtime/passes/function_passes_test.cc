@@ -37,13 +37,13 @@ int changes(const Graph& graph, const std::string& pass) {
 Function powers() {
   return trace(
       [](const Tensor& x, const Tensor& w, const Tensor& n) {
-        return std::get<1>(while_loop(
-            [&](const Tensor& i, const Tensor&) { return i < n * n; },
-            [&](const Tensor& i, const Tensor& y) {
-              Tensor product = matmul(y, matmul(w, w)) + n;  // first: compilers choose the order of arguments
-              return std::tuple(i + 1.f, product);
-            },
-            std::tuple(tensor(0.f), x)));
+        return std::get<1>(while_loop([&](const Tensor& i, const Tensor&) { return i < n * n; },
+                                      [&](const Tensor& i, const Tensor& y) {
+                                        Tensor product = matmul(y, matmul(w, w)) +
+                                                         n;  // first: compilers choose the order of arguments
+                                        return std::tuple(i + 1.f, product);
+                                      },
+                                      std::tuple(tensor(0.f), x)));
       },
       {TensorSpec(kFloat32, {2, 2}, "x"), TensorSpec(kFloat32, {2, 2}, "w"), TensorSpec(kFloat32, {}, "n")});
 }
