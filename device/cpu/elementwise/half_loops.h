@@ -16,50 +16,52 @@ namespace panto::cpu {
 // F16C: all processors with AVX2 have it, except for some virtual ones.
 inline bool has_half_instructions() noexcept { return isa() >= Isa::kAvx2 && __builtin_cpu_supports("f16c"); }
 
-// Each functor converts elements, kVector at a time, until fewer are left or until those that it does not convert. It
-// returns how many it has converted.
+// Each functor converts elements, kVector at a time, until fewer are left (those for AVX-512: until none is) or until
+// those that it does not convert. It returns how many it has converted.
 
 // Stops at a NaN: the instruction makes a signalling NaN quiet, while Half leaves it as it is.
 struct WidenHalves {
   using In = Half;
   using Out = float;
-  static constexpr int64_t kVector = 16;
+  static constexpr int64_t kVector = 8;
 
   [[gnu::target("avx2,f16c")]] static int64_t convert(const Half* in, float* out, int64_t n, bool stream) {
     int64_t i = 0;
     for (; i + kVector <= n; i += kVector) {
-      const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i));
-      const __m256i sizes = _mm256_and_si256(words, _mm256_set1_epi16(0x7fff));
-      if (_mm256_movemask_epi8(_mm256_cmpgt_epi16(sizes, _mm256_set1_epi16(0x7c00))) != 0) [[unlikely]]
+      const __m256 made = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
+      if (_mm256_movemask_ps(_mm256_cmp_ps(made, made, _CMP_UNORD_Q)) != 0) [[unlikely]]
         break;
-      const __m256 low = _mm256_cvtph_ps(_mm256_castsi256_si128(words));
-      const __m256 high = _mm256_cvtph_ps(_mm256_extracti128_si256(words, 1));
-      stream ? _mm256_stream_ps(out + i, low) : _mm256_storeu_ps(out + i, low);
-      stream ? _mm256_stream_ps(out + i + 8, high) : _mm256_storeu_ps(out + i + 8, high);
+      stream ? _mm256_stream_ps(out + i, made) : _mm256_storeu_ps(out + i, made);
     }
     return i;
   }
 };
+
+// The lanes of a vector of sixteen that `left` elements fill.
+inline constexpr __mmask16 kAllLanes = 0xffff;
+inline __mmask16 lanes_of(int64_t left) {
+  return left < 16 ? static_cast<__mmask16>((1U << static_cast<unsigned>(left)) - 1) : kAllLanes;
+}
+
 struct WidenHalvesByAvx512 {
   using In = Half;
   using Out = float;
-  static constexpr int64_t kVector = 32;
+  static constexpr int64_t kVector = 16;
 
-  [[gnu::target("avx512f,avx512bw")]] static int64_t convert(const Half* in, float* out, int64_t n, bool stream) {
-    constexpr __mmask16 kAll = 0xffff;  // intrinsics without a mask: g++ 12 warns that they read undefined values
+  [[gnu::target("avx512f,avx512bw,avx512vl")]] static int64_t convert(const Half* in, float* out, int64_t n,
+                                                                      bool stream) {
     int64_t i = 0;
-    for (; i + kVector <= n; i += kVector) {
-      const __m512i words = _mm512_loadu_si512(in + i);
-      const __m512i sizes = _mm512_and_si512(words, _mm512_set1_epi16(0x7fff));
-      if (_mm512_cmpgt_epu16_mask(sizes, _mm512_set1_epi16(0x7c00)) != 0) [[unlikely]]
+    for (; i < n; i += kVector) {
+      const __mmask16 lanes = lanes_of(n - i);
+      const __m256i words = _mm256_maskz_loadu_epi16(lanes, in + i);
+      const __m256i sizes = _mm256_and_si256(words, _mm256_set1_epi16(0x7fff));
+      if (_mm256_cmpgt_epi16_mask(sizes, _mm256_set1_epi16(0x7c00)) != 0) [[unlikely]]
         break;
-      const auto* halves = reinterpret_cast<const __m256i*>(in + i);
-      const __m512 low = _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(halves));
-      const __m512 high = _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(halves + 1));
-      stream ? _mm512_stream_ps(out + i, low) : _mm512_storeu_ps(out + i, low);
-      stream ? _mm512_stream_ps(out + i + 16, high) : _mm512_storeu_ps(out + i + 16, high);
+      // All lanes by a mask: g++ 12 warns that the intrinsic without one reads undefined values.
+      const __m512 made = _mm512_maskz_cvtph_ps(kAllLanes, words);
+      stream&& lanes == kAllLanes ? _mm512_stream_ps(out + i, made) : _mm512_mask_storeu_ps(out + i, lanes, made);
     }
-    return i;
+    return std::min(i, n);
   }
 };
 
@@ -83,16 +85,16 @@ struct RoundToHalvesByAvx512 {
   using Out = Half;
   static constexpr int64_t kVector = 16;
 
-  [[gnu::target("avx512f")]] static int64_t convert(const float* in, Half* out, int64_t n, bool stream) {
-    constexpr __mmask16 kAll = 0xffff;
-    int64_t i = 0;
-    for (; i + kVector <= n; i += kVector) {
-      const __m256i made =
-          _mm512_maskz_cvtps_ph(kAll, _mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-      auto* to = reinterpret_cast<__m256i*>(out + i);
-      stream ? _mm256_stream_si256(to, made) : _mm256_storeu_si256(to, made);
+  [[gnu::target("avx512f,avx512bw,avx512vl")]] static int64_t convert(const float* in, Half* out, int64_t n,
+                                                                      bool stream) {
+    for (int64_t i = 0; i < n; i += kVector) {
+      const __mmask16 lanes = lanes_of(n - i);
+      const __m256i made = _mm512_maskz_cvtps_ph(kAllLanes, _mm512_maskz_loadu_ps(lanes, in + i),
+                                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      stream&& lanes == kAllLanes ? _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i), made)
+                                  : _mm256_mask_storeu_epi16(out + i, lanes, made);
     }
-    return i;
+    return n;
   }
 };
 

@@ -189,10 +189,7 @@ void product_widened(KernelContext& c, const Multiply& multiply) {
 
 // Few rows by a matrix that is read once: its rows are converted piece by piece, in the cache.
 constexpr int64_t kFewRows = 4;
-template <class T>
-bool is_few_rows_by_halves(const GemmSize& s) {
-  return is_half_type<T> && s.m <= kFewRows && !s.transpose_b && s.n >= 256 && s.k >= 16;
-}
+bool is_few_rows(const GemmSize& s) { return s.m <= kFewRows && !s.transpose_b && s.n >= 256 && s.k >= 16; }
 
 // Every element is added up in the order of k.
 template <class T>
@@ -248,7 +245,7 @@ struct MatMulKernel {
       using W = Wide<T>;
       if (for_library<T>(s)) return product_by_plan(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
       if constexpr (is_half_type<T>) {
-        if (is_few_rows_by_halves<T>(s)) return few_rows_by_halves(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+        if (is_few_rows(s)) return few_rows_by_halves(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
       }
       product_widened<T>(c, [&](const W* a, const W* b, W* y) { product(s, a, b, y, nullptr); });
     } else {

@@ -22,11 +22,11 @@ uint8_t flip(bool flips) { return flips ? 0x80 : 0; }
 template <class Tile>
 class LeftRows {
  public:
-  LeftRows(int64_t k, int64_t groups, int64_t most, const ByteMatrix& a)
-      : a_(a), k_(k), depth_(groups * Tile::kDepth), most_(ceil_div(most, Tile::kRows) * Tile::kRows) {
+  LeftRows(int64_t k, int64_t groups, int64_t most, const ByteMatrix& a) : a_(a), k_(k), depth_(groups * Tile::kDepth) {
+    const int64_t rows = ceil_div(most, Tile::kRows) * Tile::kRows;
     copies_ = !Tile::kPlainRows || a.column != 1 || a.is_signed || k != depth_;
-    if (copies_) rows_.resize(static_cast<size_t>(most_ * depth_));
-    sums_.resize(static_cast<size_t>(most_));
+    if (copies_) rows_.resize(static_cast<size_t>(rows * depth_));
+    sums_.resize(static_cast<size_t>(rows));
   }
 
   // Takes rows [first, first + count) of a.
@@ -104,7 +104,7 @@ class LeftRows {
   }
 
   const ByteMatrix& a_;
-  int64_t k_, depth_, most_;
+  int64_t k_, depth_;
   int64_t first_ = 0;
   bool copies_;
   std::vector<typename Tile::A> rows_;

@@ -320,8 +320,8 @@ struct ResizeBilinear {
   }
   static QInt32 mean(QInt32 a, QInt32 b, QInt32 c, QInt32 d, float x, float y) {
     constexpr float kOne = 1 << 30;
-    const auto rounded = [](QInt32 q) { return static_cast<int64_t>(static_cast<float>(q.value)); };
-    return QInt32(fixed_mean<30>(rounded(a), rounded(b), rounded(c), rounded(d), static_cast<int64_t>(x * kOne),
+    const auto in_float = [](QInt32 q) { return static_cast<int64_t>(static_cast<float>(q.value)); };
+    return QInt32(fixed_mean<30>(in_float(a), in_float(b), in_float(c), in_float(d), static_cast<int64_t>(x * kOne),
                                  static_cast<int64_t>(y * kOne)));
   }
 };

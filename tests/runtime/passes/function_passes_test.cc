@@ -39,9 +39,9 @@ Function powers() {
       [](const Tensor& x, const Tensor& w, const Tensor& n) {
         return std::get<1>(while_loop([&](const Tensor& i, const Tensor&) { return i < n * n; },
                                       [&](const Tensor& i, const Tensor& y) {
-                                        Tensor product = matmul(y, matmul(w, w)) +
-                                                         n;  // first: compilers choose the order of arguments
-                                        return std::tuple(i + 1.f, product);
+                                        // Not in the tuple: compilers choose the order of arguments.
+                                        Tensor next = matmul(y, matmul(w, w)) + n;
+                                        return std::tuple(i + 1.f, next);
                                       },
                                       std::tuple(tensor(0.f), x)));
       },
