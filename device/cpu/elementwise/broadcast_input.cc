@@ -26,19 +26,25 @@ void fill_with(const std::byte* from, uint32_t size, int64_t n, std::byte* to) {
 
 }  // namespace
 
-void BroadcastInput::write_out(int64_t begin, int64_t n, std::byte* to) const {
-  const int64_t row = map.size[0];
-  int64_t column = begin % row;
-  int64_t offset = 0;
-  int64_t index[kMaxRank];
-  for (int64_t rest = begin / row, d = 1; d < map.rank; ++d) {
-    index[d] = rest % map.size[d];
+void BroadcastRow::find(const BroadcastInput& input, int64_t at) {
+  const BroadcastMap<1>& map = input.map;
+  int64_t rest = at / map.size[0];
+  begin_ = rest * map.size[0];
+  offset_ = 0;
+  for (int d = 1; d < map.rank; ++d) {
+    index_[d] = rest % map.size[d];
     rest /= map.size[d];
-    offset += index[d] * map.stride[d][0];
+    offset_ += index_[d] * map.stride[d][0];
   }
+}
+
+void BroadcastInput::write_out(int64_t begin, int64_t n, std::byte* to) const {
+  BroadcastRow row;
+  row.seek(*this, begin);
+  int64_t column = begin - row.begin();
   while (n > 0) {
-    const int64_t count = std::min(row - column, n);
-    const std::byte* from = data + offset * size;
+    const int64_t count = std::min(map.size[0] - column, n);
+    const std::byte* from = data + row.offset() * size;
     if (map.stride[0][0] != 0) {
       std::memcpy(to, from + column * size, static_cast<size_t>(count) * size);
     } else {
@@ -47,12 +53,7 @@ void BroadcastInput::write_out(int64_t begin, int64_t n, std::byte* to) const {
     to += count * size;
     n -= count;
     column = 0;
-    for (int d = 1; d < map.rank; ++d) {
-      offset += map.stride[d][0];
-      if (++index[d] < map.size[d]) break;
-      index[d] = 0;
-      offset -= map.size[d] * map.stride[d][0];
-    }
+    row.next(*this);
   }
 }
 

@@ -288,7 +288,13 @@ std::vector<BroadcastInput> broadcast_inputs(const Program& p, const Layout& l, 
 
 Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const BroadcastInput> repeated,
              std::span<std::byte* const> outputs, bool stream)
-    : p_(p), l_(l), broadcast_(repeated), bases_(p.num_bases()), now_(p.num_bases()), stream_(stream) {
+    : p_(p),
+      l_(l),
+      broadcast_(repeated),
+      bases_(p.num_bases()),
+      now_(p.num_bases()),
+      stream_(stream),
+      filled_size_(p.size_of(p.text.outputs[0])) {
   memory_ = static_cast<std::byte*>(dnnl_scratchpad(p.repeated_at() + repeated.size() * broadcast_bytes()));
   bases_[0] = {memory_, 0};
   for (size_t i = 0; i < p.text.inputs.size(); ++i) {
@@ -314,8 +320,11 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
     if (outputs[k] != nullptr) copied_.push_back({outputs[k], staged, size, streamed});
   }
   for (size_t r = 0; r < repeated.size(); ++r) {
-    if (repeated[r].in_place() || !repeated[r].periodic()) continue;
-    repeated[r].write_out(0, p.tile + BroadcastInput::kLongRow, buffer(r));
+    if (repeated[r].in_place()) {
+      in_place_.push_back({&repeated[r], p.base_of_input(static_cast<size_t>(repeated[r].input)), {}});
+    } else if (repeated[r].periodic()) {
+      repeated[r].write_out(0, p.tile + BroadcastInput::kLongRow, buffer(r));
+    }
   }
   for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data;
   steps(l_.once, 1, 0, false);
@@ -332,10 +341,11 @@ int Range::last_reader(const std::byte* data) const {
   return last;
 }
 
-int64_t Range::together(int64_t begin, int64_t most) const {
+int64_t Range::together(int64_t begin, int64_t most) {
   int64_t n = std::min(stream_ && !l_.one_step() ? p_.streamed : p_.tile, most);
-  for (const BroadcastInput& r : broadcast_) {
-    if (r.in_place()) n = std::min(n, r.map.size[0] - begin % r.map.size[0]);
+  for (InPlace& i : in_place_) {
+    i.row.seek(*i.input, begin);
+    n = std::min(n, i.row.begin() + i.input->map.size[0] - begin);
   }
   return n;
 }
@@ -357,39 +367,38 @@ void Range::run(int64_t begin, int64_t end) {
   if (stream_) stream_fence();
 }
 
-int64_t Range::fill(int64_t begin, int64_t most, int64_t at) {
-  const int64_t n = together(begin, most);
-  compute(begin, n, at);
-  return n;
+void Range::fill(int64_t begin, int64_t n) {
+  for (int64_t at = 0; at < n;) {
+    const int64_t count = together(begin + at, n - at);
+    compute(begin + at, count, at);
+    at += count;
+  }
 }
 
-// `at`: the position of output 0 within its tile, if it is in the tile's own memory.
+// `n`: what together() returned. `at`: the position of output 0 within its tile, if it is in the tile's own memory.
 void Range::compute(int64_t begin, int64_t n, int64_t at) {
   for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data + begin * bases_[b].advance;
-  const size_t first = p_.base_of_output(0);
-  if (at != 0) now_[first] += at * p_.size_of(p_.text.outputs[0]);
-  uint64_t still = 0;
-  for (size_t r = 0; r < broadcast_.size(); ++r) place(r, begin, n, still);
+  now_[p_.base_of_output(0)] += at * filled_size_;
+  uint64_t still = 0;  // inputs that are a single element here
+  for (const InPlace& i : in_place_) {
+    const int64_t stride = i.input->map.stride[0][0];
+    const int64_t offset = i.row.offset() + stride * (begin - i.row.begin());
+    now_[i.base] = const_cast<std::byte*>(i.input->data) + offset * i.input->size;  // NOLINT(*-const-cast): only read
+    if (stride == 0) still |= uint64_t{1} << (i.base - 1);
+  }
+  if (in_place_.size() < broadcast_.size()) {
+    for (size_t r = 0; r < broadcast_.size(); ++r) write_out_rows(r, begin, n);
+  }
   steps(l_.each_tile, n, still, stream_ && !l_.one_step());
 }
 
-// Makes a broadcast input readable for elements [begin, begin + n). Sets its bit in `still` if it is a single element
-// there.
-void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
+// Writes short rows of a broadcast input out for elements [begin, begin + n).
+void Range::write_out_rows(size_t r, int64_t begin, int64_t n) {
   const BroadcastInput& from = broadcast_[r];
-  const size_t base = p_.base_of_input(static_cast<size_t>(from.input));
-  if (!from.in_place()) {
-    if (!from.periodic()) from.write_out(begin, n, buffer(r));
-    now_[base] = buffer(r) + (from.periodic() ? begin % from.map.size[0] * from.size : 0);
-    return;
-  }
-  int64_t offset = from.map.stride[0][0] * (begin % from.map.size[0]);
-  for (int64_t rest = begin / from.map.size[0], d = 1; d < from.map.rank; ++d) {
-    offset += rest % from.map.size[d] * from.map.stride[d][0];
-    rest /= from.map.size[d];
-  }
-  now_[base] = const_cast<std::byte*>(from.data) + offset * from.size;  // NOLINT(*-const-cast): never written to
-  if (from.map.stride[0][0] == 0) still |= uint64_t{1} << from.input;
+  if (from.in_place()) return;
+  if (!from.periodic()) from.write_out(begin, n, buffer(r));
+  now_[p_.base_of_input(static_cast<size_t>(from.input))] =
+      buffer(r) + (from.periodic() ? begin % from.map.size[0] * from.size : 0);
 }
 
 // Prefetches a step's share of the inputs' next tile: memory could not take the requests for all of it at once.
@@ -417,12 +426,11 @@ void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still, boo
 }
 
 // Returns the operands of an instruction that are a single element of a broadcast input.
-uint32_t Range::standing(const Ready& i, uint64_t still) const {
+uint32_t Range::standing(const Ready& i, uint64_t still) {
   uint32_t result = 0;
   for (int k = 0; k < kMaxInnerLoopInputs; ++k) {
-    const uint32_t base = i.operands[k].base;
-    const bool input = base >= 1 && base <= p_.text.inputs.size();
-    if (input && (still >> (base - 1) & 1u) != 0) result |= 1u << k;
+    const uint32_t input = i.operands[k].base - 1;  // more than 63 for the tile's own memory
+    if (input < 64 && (still >> input & 1u) != 0) result |= 1u << k;
   }
   return result;
 }

@@ -117,9 +117,8 @@ class Range {
         std::span<std::byte* const> outputs, bool stream = false);
   // Runs all steps for elements [begin, end).
   void run(int64_t begin, int64_t end);
-  // Computes up to `most` elements from `begin` on, and writes them to output 0's tile memory from element `at` on.
-  // Returns how many.
-  int64_t fill(int64_t begin, int64_t most, int64_t at);
+  // Computes n elements from `begin` on into output 0's tile memory, at most a tile.
+  void fill(int64_t begin, int64_t n);
   const std::byte* filled() const { return bases_[p_.base_of_output(0)].data; }
   // The fault found and its step, as one number; 0 if there is none.
   uint64_t fault() const { return fault_; }
@@ -136,6 +135,12 @@ class Range {
     uint32_t size;
     bool stream;
   };
+  // A broadcast input that is read where it lies, row by row.
+  struct InPlace {
+    const BroadcastInput* input;
+    size_t base;
+    BroadcastRow row;  // of the last tile
+  };
   using Addresses = SmallVector<std::byte*, 16>;
 
   size_t broadcast_bytes() const;
@@ -143,21 +148,23 @@ class Range {
   // The last instruction that reads an input at this address; -1 if none does.
   int last_reader(const std::byte* data) const;
   // How many elements from `begin` on, at most `most`, can be computed together.
-  int64_t together(int64_t begin, int64_t most) const;
+  int64_t together(int64_t begin, int64_t most);
   void compute(int64_t begin, int64_t n, int64_t at);
   void read_next(int64_t n, int64_t step, int64_t steps);
-  void place(size_t r, int64_t begin, int64_t n, uint64_t& still);
+  void write_out_rows(size_t r, int64_t begin, int64_t n);
   // `ahead`: prefetch the inputs' next tile meanwhile.
   void steps(const std::vector<Ready>& code, int64_t n, uint64_t still, bool ahead);
-  uint32_t standing(const Ready& i, uint64_t still) const;
+  static uint32_t standing(const Ready& i, uint64_t still);
 
   const Program& p_;
   const Layout& l_;
   std::span<const BroadcastInput> broadcast_;
+  SmallVector<InPlace, 2> in_place_;
   SmallVector<Base, 16> bases_;
   Addresses now_;  // the bases for the current tile
   SmallVector<Copied, 2> copied_;
   bool stream_;
+  int64_t filled_size_;  // bytes of an element of output 0
   std::byte* memory_ = nullptr;
   uint64_t fault_ = 0;
 };

@@ -52,7 +52,7 @@ void reduce_tiled(const Program& p, const Layout& l, const Reduced& reduced, Ker
           Total total = R::total();
           while (at < last) {
             const int64_t size = std::min(cpu::kBlock, last - at);
-            for (int64_t filled = 0; filled < size;) filled += range.fill(at + filled, size - filled, filled);
+            range.fill(at, size);
             const T* block = reinterpret_cast<const T*>(range.filled());
             cpu::add_runs<typename cpu::CoreOf<R>::type>(block, size, 1, &total, false);
             at += size;

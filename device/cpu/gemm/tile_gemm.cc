@@ -21,7 +21,8 @@ namespace {
 constexpr int64_t kDepth = 256;
 constexpr int64_t kFewRows = 192;          // up to here `a` is read in place, unless rows of b are far apart
 constexpr int64_t kPackedRows = 192;       // rows of a packed at a time; with kDepth they fill the second-level cache
-constexpr int64_t kPackedColumns = 2048;   // columns of b packed at a time
+constexpr int64_t kPackedColumns = 2048;   // columns of b packed at a time, if more rows than kPackedRows use them;
+constexpr int64_t kAskedColumns = 256;     // otherwise so many, and meanwhile the next ones come into the same cache
 constexpr int64_t kRowBytes = 32 << 10;    // of b: from this size on a single row is multiplied row by row,
 constexpr int64_t kRowsBytes = 512 << 10;  // and from this size on several rows are
 // Rows, or columns, of c that are computed in place between two checks for cancellation.
@@ -31,11 +32,21 @@ constexpr int64_t kInPlace = 64 * 1024;
 template <int kBytes>
 constexpr int kRows = kBytes == 64 ? 12 : 6;
 
+template <class T>
+constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));  // elements of a cache line
+
+// A column of cache lines in a matrix whose rows are `row` elements apart.
+template <class T>
+struct Lines {
+  const T* data;
+  int64_t row;
+};
+
 // Computes kCount rows of a panel of c that is kVectors wide. Rows of b are `b_row` elements apart. Adds to c unless
-// `first`.
-template <class T, int kBytes, int kVectors, int kCount>
+// `first`. Meanwhile prefetches k lines from `asked`, if kAsks.
+template <class T, int kBytes, int kVectors, int kCount, bool kAsks = false>
 PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t width,
-                       bool first) {
+                       bool first, Lines<T> asked = {}) {
   using V = typename Vector<T, kBytes>::type;
   using Loose = typename Vector<T, kBytes>::loose;
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
@@ -44,6 +55,7 @@ PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* 
 #pragma GCC unroll 16
   for (int r = 0; r < kCount; ++r) __builtin_prefetch(c + r * c_row, 1);
   for (int64_t p = 0; p < k; ++p) {
+    if constexpr (kAsks) __builtin_prefetch(asked.data + p * asked.row, 0, 2);
     V right[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + p * b_row + v * kLanes);
@@ -255,50 +267,74 @@ PANTO_INLINE void multiply_rows(int64_t m, int64_t n, int64_t k, MatrixRef<T> a,
   }
 }
 
+// Elements from one packed panel to the next: a cache line more than it holds, for rows are written across panels, and
+// a power of two apart their lines would evict each other.
+template <int64_t kWidth, class T>
+PANTO_INLINE int64_t panel_elements(int64_t depth) {
+  return depth * kWidth + kLine<T>;
+}
+
 // Packs `n` columns of b into panels, one after the other. Rows are read to their ends, since each may lie on another
 // page.
 template <int64_t kWidth, class T>
 PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packed) {
+  const int64_t panel = panel_elements<kWidth, T>(depth);
   int64_t j = 0;
   if (b.column == 1) {
     j = n / kWidth * kWidth;
     for (int64_t p = 0; p < depth; ++p) {
       for (int64_t l = 0; l < j; l += kWidth) {
-        std::memcpy(packed + l * depth + p * kWidth, b.data + p * b.row + l, kWidth * sizeof(T));
+        std::memcpy(packed + l / kWidth * panel + p * kWidth, b.data + p * b.row + l, kWidth * sizeof(T));
       }
     }
   }
   for (; j < n; j += kWidth) {
-    pack<kWidth>({b.data + j * b.column, b.row, b.column}, depth, std::min(kWidth, n - j), packed + j * depth);
+    pack<kWidth>({b.data + j * b.column, b.row, b.column}, depth, std::min(kWidth, n - j), packed + j / kWidth * panel);
   }
 }
 
-// Multiplies with both factors copied to blocks that fit the caches: a in groups of rows, b in panels.
+// Multiplies with both factors copied to blocks that fit the caches: a in groups of rows, b in panels. If there are few
+// rows, copying b takes as long as multiplying by it; so the block of b that is copied next is prefetched meanwhile.
 template <class T, int kBytes>
 PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
                                   T* scratch, const TileCallback& done) {
   constexpr int64_t kWidth = 2 * kBytes / static_cast<int64_t>(sizeof(T));
+  const bool few = std::is_same_v<T, float> && m <= kPackedRows && b.column == 1;
+  const int64_t most = few ? kAskedColumns : kPackedColumns;
   T* packed_a = scratch;
   T* packed_b = scratch + kDepth * kPackedRows;
   for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
     const int64_t depth = std::min(kDepth, k - p);
-    for (int64_t j = 0; j < n; j += kPackedColumns) {
-      const int64_t columns = std::min(kPackedColumns, n - j);
+    for (int64_t j = 0; j < n; j += most) {
+      const int64_t columns = std::min(most, n - j);
+      const Lines<T> next{b.data + (j + most < n ? p * b.row + j + most : (p + depth) * b.row), b.row};
+      const bool asks = few && (j + most < n || p + depth < k);
       pack_panels<kWidth>({b.data + p * b.row + j * b.column, b.row, b.column}, depth, columns, packed_b);
       for (int64_t i = 0; i < m; i += kPackedRows) {
         throw_if_cancelled();  // these blocks take a few milliseconds
         const int64_t height = std::min(kPackedRows, m - i);
-        const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
-        row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
-          pack<kCount>(MatrixRef<T>{left.data + r * left.row, left.column, left.row}, depth, kCount,
-                       packed_a + r * depth);
-        });
+        if (j == 0 || m > kPackedRows) {
+          const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
+          row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+            pack<kCount>(MatrixRef<T>{left.data + r * left.row, left.column, left.row}, depth, kCount,
+                         packed_a + r * depth);
+          });
+        }
         for (int64_t l = 0; l < columns; l += kWidth) {
           T* out = c + i * c_row + j + l;
           const int64_t width = std::min(kWidth, columns - l);
           row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
-            rows<T, kBytes, 2, kCount>(depth, {packed_a + r * depth, 1, kCount}, packed_b + l * depth, kWidth,
-                                       out + r * c_row, c_row, width, p == 0);
+            const MatrixRef<T> group{packed_a + r * depth, 1, kCount};
+            const T* panel = packed_b + l / kWidth * panel_elements<kWidth, T>(depth);
+            // Each group of rows asks for one line of every row of the panel.
+            if constexpr (std::is_same_v<T, float> && kCount == kRows<kBytes>) {
+              const int64_t line = r / kCount * kLine<T>;
+              if (asks && line < kWidth) {
+                return rows<T, kBytes, 2, kCount, true>(depth, group, panel, kWidth, out + r * c_row, c_row, width,
+                                                        p == 0, {next.data + l + line, next.row});
+              }
+            }
+            rows<T, kBytes, 2, kCount>(depth, group, panel, kWidth, out + r * c_row, c_row, width, p == 0);
           });
         }
         if (p + depth == k) done(i, height, j, columns);
@@ -389,7 +425,7 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const 
   static const GemmFn<T> run = choose<T>();
   if ((m > kFewRows || (m > kRowsAtOnce && right.column == 1 && right.row % kFarApart == 0)) && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
-    const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
+    const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns) + 4 * columns) * sizeof(T);
     return run(m, n, k, left, right, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
   }
   // The usual case, without the copies of the arguments below: loading those would wait for the caller's stores.

