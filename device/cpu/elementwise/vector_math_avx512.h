@@ -25,6 +25,9 @@ inline constexpr __mmask16 kAll = 0xffff;
   alignas(64) static constexpr float kPowers[] = {
       1.F,         1.04427373F, 1.09050775F, 1.13878858F, 1.18920708F, 1.24185777F, 1.29683959F, 1.35425556F,
       1.41421354F, 1.47682619F, 1.54221082F, 1.61049032F, 1.68179286F, 1.75625217F, 1.8340081F,  1.91520655F};
+  // Below -104 the result is 0. It is not computed there: underflow takes the processor a hundred cycles a vector, and
+  // in attention half of all numbers may be -1e9. NaN is not less.
+  const __mmask16 is_some = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-104.F), _CMP_NLT_UQ);
   // Outside of [-110, 100] the result is 0 or infinity anyway. The order of min and max keeps a NaN.
   x = _mm512_maskz_min_ps(kAll, _mm512_set1_ps(100.F), _mm512_maskz_max_ps(kAll, _mm512_set1_ps(-110.F), x));
   const __m512 round = _mm512_set1_ps(12582912.F);  // 1.5 * 2^23: adding to it rounds to an integer
@@ -38,7 +41,7 @@ inline constexpr __mmask16 kAll = 0xffff;
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.F));
   p = _mm512_fmadd_ps(_mm512_mul_ps(power, r), p, power);
   // Times 2^floor(n / 16).
-  return _mm512_maskz_scalef_ps(kAll, p, _mm512_mul_ps(n, _mm512_set1_ps(0.0625F)));
+  return _mm512_maskz_scalef_ps(is_some, p, _mm512_mul_ps(n, _mm512_set1_ps(0.0625F)));
 }
 
 // Looks up one of 32 numbers for each lane, by the last five bits of `which`.
