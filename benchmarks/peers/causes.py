@@ -23,6 +23,7 @@ CAUSES = {
     "segment_sum_1m": "JAX adds row after row on one thread; ours cuts rows by threads, each of which reads all indices",
     "cumsum_1m": "ours sums pieces before it writes the running sums, so that the bits do not depend on the number of "
                  "threads",
+    "gradient_norms_traced": "torch.compile adds squares up in registers; ours writes a row of them to the cache, then adds",
     "regex_1m": "both call RE2: ours is Debian's of 2022, TensorFlow's its own newer one",
     "resnet50_file": "with AVX2 our 3x3 convolutions do 160 to 175 GFLOP/s apart, of the 186 that two cores of an EPYC "
                      "have, but 110 to 130 in the network, where the filters, 100 MB, come from memory anew in each run; "
