@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the typed C++ functions of ops from the text of their blocks.
 
-    generate.py --header ops.h --source ops.cc [--namespace panto] [--no-export] FILE.cc...
+    generate.py --header ops.h --source ops.cc [--namespace panto] [--no-export] [--no-docs] FILE.cc...
     generate.py --types family_types.h FILE.cc...
 
 In each FILE.cc it reads every
@@ -15,10 +15,11 @@ and writes, into the namespace,
     struct MatMulAttrs { bool transpose_a = false; };
     Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
 
-with a doc comment. The grammar of signatures is that of lib/core/op/signature.h, which another program reads:
-panto-signatures, built of the library's own parser and found beside this file where both are installed. The signature,
-`.doc` and `.cpp` must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's
-name in snake case without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have
+with a doc comment. With --no-docs there is none: headers that this repository itself is compiled with do not change
+with a doc. The grammar of signatures is that of lib/core/op/signature.h, which another program reads: panto-signatures,
+built of the library's own parser and found beside this file where both are installed. The signature, `.doc` and `.cpp`
+must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's name in snake case
+without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have
 no default and do not follow from the inputs, then a struct of those that have one. An attribute named like a C++
 keyword gets a trailing underscore.
 
@@ -621,7 +622,9 @@ def header(functions, options):
             lines += function.attrs_struct()
         if len(function.signature.outputs) > 1:
             lines += function.outputs_struct()
-        lines += function.doc() + function.declaration(export)
+        if not options.no_docs:
+            lines += function.doc()
+        lines += function.declaration(export)
         lines += [f"extern {export}const Op& {function.block.variable};", ""]
     return "\n".join(lines + [f"}}  // namespace {options.namespace}"]) + "\n"
 
@@ -683,13 +686,14 @@ def main():
     parser.add_argument("--types", help="the header of the ops' types to write")
     parser.add_argument("--namespace", default="panto", help="where the op blocks are (default: %(default)s)")
     parser.add_argument("--no-export", action="store_true", help="without PANTO_EXPORT: for plug-ins")
+    parser.add_argument("--no-docs", action="store_true", help="without doc comments: an edited doc changes no header")
     parser.add_argument("--signatures", metavar="PROGRAM", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().with_name("panto-signatures"),
                         help="the program that reads signatures (default: panto-signatures beside this file)")
     parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.cc")
     options = parser.parse_args()
-    if bool(options.header) != bool(options.source) or not (options.header or options.types):
-        parser.error("expected --header and --source, or --types")
+    if options.source and not options.header or not (options.header or options.types):
+        parser.error("expected --header, with --source or without, or --types")
     try:
         blocks = []
         for path in options.files:
@@ -703,6 +707,7 @@ def main():
         check_names(functions)
         if options.header:
             write(options.header, header(functions, options))
+        if options.source:
             write(options.source, source(functions, options))
         if options.types:
             write(options.types, types_header(functions))

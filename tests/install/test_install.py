@@ -58,6 +58,13 @@ class InstallTest(InstalledCase):
         self.assertEqual([str(h) for h in headers if h.name.endswith(".pb.h")], [])
         self.assertEqual([p.name for p in (self.prefix / "include").iterdir()], ["panto"])
 
+    def test_typed_functions_have_doc_comments(self):
+        """Those of the build itself have none."""
+        header = (self.prefix / "include" / "panto" / "ops" / "math.h").read_text()
+        comment, _, _ = header.partition("Tensor matmul(")
+        self.assertIn("\n// Matrix product of `a` [m, k] and `b` [k, n]", comment)
+        self.assertNotIn("// Matrix product of", (BUILD / "lib" / "ops" / "math.h").read_text())
+
     def test_what_headers_include_is_installed_too(self):
         include = self.prefix / "include"
         lacking = []

@@ -265,6 +265,18 @@ struct MixedOutputs {
     def test_a_signature_ends_where_c_ends_it(self):
         self.header_has("Op(x: float32) -> (y: float32)\\0 this is not read", "Tensor op(Arg x);")
 
+    def test_a_doc_changes_no_header_without_docs(self):
+        blocks = [define("Op(x: float32) -> (y: float32)", f'{{.doc = "{doc}"}}') for doc in ("One.", "Another.")]
+        self.assertEqual(len({self.functions(block) for block in blocks}), 2)
+        self.assertEqual(len({self.functions(block, "--no-docs") for block in blocks}), 1)
+
+    def test_a_header_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "family.cc").write_text(define("Op(x: float32) -> (y: float32)"), encoding="utf-8")
+            subprocess.run([*COMMAND, "--header", "ops.h", "family.cc"], cwd=folder, check=True, timeout=60)
+            self.assertEqual(sorted(path.name for path in folder.iterdir()), ["family.cc", "ops.h"])
+
     def test_without_the_program_that_reads_signatures(self):
         path = pathlib.Path("/no/such/program")
         status, header, _, messages = generate(define("A() -> ()"), "--signatures", str(path))
