@@ -5,6 +5,7 @@ included the others. Where that is no program (two have a constant of one name),
 read apart.
 """
 import collections
+import functools
 import hashlib
 import json
 import os
@@ -33,8 +34,13 @@ class Tidy:
         # <omp.h> is g++'s, with a form of an attribute that clang does not know.
         self.extra = ["-Wno-unknown-warning-option", "-Wno-error", f"-idirafter{gcc_headers}",
                       "-D__malloc__(...)=__malloc__"]
-        version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True).stdout
-        self.base = hashlib.sha256((version + config.read_text() + repr(self.extra)).encode())
+        self.config = config.read_text()
+
+    @functools.cached_property
+    def base(self):
+        """What every finding depends on. Asks clang-tidy, which need not be there to read commands."""
+        version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True, check=True).stdout
+        return hashlib.sha256((version + self.config + repr(self.extra)).encode())
 
     def read_commands(self):
         """{path of a file from the root: the options that it is compiled with}"""

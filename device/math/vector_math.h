@@ -336,7 +336,7 @@ inline double erfc(double x) { return std::erfc(x); }
   p = p * e - 0.249885788651998326f;
   p = p * e + 0.333326897624275709f;
   p = p * e - 0.499999872902832114f;
-  const float log = e * (p * e + 1.f);  // not e + e^2 p: squares may underflow, which takes a hundred cycles
+  const float log = e + e * e * p;
   return (x < 0.f ? 0.f : x) + log;
 }
 inline double softplus(double x) { return (x < 0. ? 0. : x) + std::log1p(std::exp(-std::abs(x))); }
