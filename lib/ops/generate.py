@@ -19,9 +19,9 @@ with a doc comment. With --no-docs there is none: headers that this repository i
 with a doc. The grammar of signatures is that of lib/core/op/signature.h, which another program reads: panto-signatures,
 built of the library's own parser and found beside this file where both are installed. The signature, `.doc` and `.cpp`
 must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's name in snake case
-without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have
-no default and do not follow from the inputs, then a struct of those that have one. An attribute named like a C++
-keyword gets a trailing underscore.
+without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have no default and do
+not follow from the inputs, then a struct of those that have one. An attribute named like a C++ keyword gets a trailing
+underscore. The header may be asked for without the source.
 
 A plug-in's own ops get their functions the same way:
 

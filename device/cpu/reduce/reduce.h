@@ -19,7 +19,7 @@
 //   Core (optional)                     a reducer with the same loops but another finish(); loops are compiled for Core
 //
 // Elements may be stored in another type than Element (halves, narrow integers): blocks are converted, in the caches,
-// and go through the same loops.
+// and go through the same loops. Contiguous bfloat16s that are summed are converted in registers.
 #pragma once
 
 #include <algorithm>
