@@ -54,6 +54,30 @@ void multiversioned(const Body& body) {
   body();
 }
 
+// The same; body(bytes) is told the size of vectors, a std::integral_constant.
+template <class Body>
+void with_vectors(const Body& body) {
+#ifdef __x86_64__
+  if (isa() >= Isa::kAvx512) {
+    return run_with_avx512([&]() __attribute__((always_inline)) { body(std::integral_constant<int, 64>{}); });
+  }
+  if (isa() >= Isa::kAvx2) {
+    return run_with_avx2([&]() __attribute__((always_inline)) { body(std::integral_constant<int, 32>{}); });
+  }
+#endif
+  body(std::integral_constant<int, 16>{});
+}
+
+// Runs body() with multiply-adds where `multiversioned` has them, for loops too short for wide vectors: results have
+// the same bits.
+template <class Body>
+void with_fused_products(const Body& body) {
+#ifdef __x86_64__
+  if (isa() >= Isa::kAvx2) return run_with_avx2(body);
+#endif
+  body();
+}
+
 // Runs body() multiversioned if kIsWide<T>, else the portable version.
 template <class T, class Body>
 void multiversioned_for(const Body& body) {

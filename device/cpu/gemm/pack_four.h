@@ -5,14 +5,9 @@
 #include <cstdint>
 
 #include "panto/device/cpu/gemm/tile_gemm.h"
+#include "panto/device/cpu/vector.h"
 
 namespace panto::cpu {
-
-template <class T, int kBytes>
-struct Vector {
-  typedef T type __attribute__((vector_size(kBytes)));                                  // NOLINT(modernize-use-using)
-  typedef T loose __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));  // NOLINT(modernize-use-using)
-};
 
 // packed[p * step + i] = x(p, i) for four columns of x, whose rows are next to each other.
 template <class T>

@@ -84,9 +84,16 @@ void transform(const KernelContext& c, const std::complex<T>* from, const Dims& 
   const Dimension source(from_dims, k), target(to_dims, k);
   const int64_t n = target.length, there = std::min(n, source.length);
   const auto plan = cpu::fft_plan<T>(n);
+  const T scale = sign == Sign::kForward ? T(1) : T(1) / static_cast<T>(n);
+  if (target.inner == 1 && there == n && plan->takes_lines()) {
+    const cpu::Scaling<T> scaling{.sign = sign == Sign::kForward ? T(1) : T(-1), .scale = scale};
+    return for_blocks<T>(c, target.outer, plan->work_size(1), target.outer * n, [&](int64_t i, T* work) {
+      plan->run_line(reinterpret_cast<const T*>(from + i * source.length), reinterpret_cast<T*>(to + i * n), scaling,
+                     work);
+    });
+  }
   const int64_t columns = Blocks::columns_for(*plan);
   const Blocks blocks(target, columns);
-  const T scale = sign == Sign::kForward ? T(1) : T(1) / static_cast<T>(n);
   for_blocks<T>(c, blocks.count(), 2 * n * columns + plan->work_size(columns), target.outer * n * target.inner,
                 [&](int64_t i, T* work) {
                   T *re = work, *im = work + n * columns, *rest = im + n * columns;
@@ -124,22 +131,28 @@ void transform_real(const KernelContext& c, const T* from, int64_t from_length, 
   const Halves h(n);
   const auto plan = cpu::fft_plan<T>(h.length);
   const auto roots = cpu::fft_roots<T>(h.paired ? n : 1);
-  const int64_t columns = Blocks::columns_for(*plan);
+  const bool by_line = h.paired && plan->takes_lines();
+  const int64_t columns = by_line ? 1 : Blocks::columns_for(*plan);
   const Blocks blocks(Dimension({rows, n}, 1), columns);
   for_blocks<T>(c, blocks.count(), 2 * h.length * columns + plan->work_size(columns), rows * n,
                 [&](int64_t i, T* work) {
                   T *re = work, *im = work + h.length * columns, *rest = im + h.length * columns;
                   const int64_t first = i * columns, count = std::min(columns, rows - first);
                   const T* x = from + first * from_length;
+                  if (by_line) {
+                    plan->run_line(x, work, {}, rest);
+                    return cpu::separate_halves<T>(work, *roots, h.half, reinterpret_cast<T*>(to + i * (h.half + 1)));
+                  }
                   if (h.paired) {
                     cpu::take_lines(x, from_length, 2, count, h.length, re, im);
+                    plan->run(re, im, count, rest);
                   } else {
                     for (int64_t j = 0; j < h.length; ++j) {
                       for (int64_t q = 0; q < count; ++q) re[j * count + q] = x[q * from_length + j];
                     }
                     std::fill_n(im, h.length * count, T(0));
+                    plan->run(re, im, count, rest);
                   }
-                  plan->run(re, im, count, rest);
                   for (int64_t k = 0; k <= h.half; ++k) {
                     const int64_t a = (h.paired && k == h.half ? 0 : k) * count, b = (k == 0 ? 0 : h.half - k) * count;
                     for (int64_t q = 0; q < count; ++q) {
@@ -166,13 +179,19 @@ void transform_to_real(const KernelContext& c, const std::complex<T>* from, int6
   const Halves h(n);
   const auto plan = cpu::fft_plan<T>(h.length);
   const auto roots = cpu::fft_roots<T>(h.paired ? n : 1);
-  const int64_t columns = Blocks::columns_for(*plan);
+  const bool by_line = h.paired && plan->takes_lines();
+  const int64_t columns = by_line ? 1 : Blocks::columns_for(*plan);
   const Blocks blocks(Dimension({rows, n}, 1), columns);
   const T scale = T(1) / static_cast<T>(n);
   for_blocks<T>(c, blocks.count(), 2 * h.length * columns + plan->work_size(columns), rows * n,
                 [&](int64_t i, T* work) {
                   T *re = work, *im = work + h.length * columns, *rest = im + h.length * columns;
                   const int64_t first = i * columns, count = std::min(columns, rows - first);
+                  T* y = to + first * n;
+                  if (by_line) {
+                    cpu::join_halves<T>(reinterpret_cast<const T*>(from + i * from_length), *roots, h.half, work);
+                    return plan->run_line(work, y, {.sign = -1, .scale = scale}, rest);
+                  }
                   for (int64_t q = 0; q < count; ++q) {
                     const std::complex<T>* x = from + (first + q) * from_length;
                     const auto imaginary = [&](int64_t k) { return k == 0 || 2 * k == n ? T(0) : x[k].imag(); };
@@ -194,7 +213,6 @@ void transform_to_real(const KernelContext& c, const std::complex<T>* from, int6
                     }
                   }
                   plan->run(im, re, count, rest);
-                  T* y = to + first * n;
                   if (h.paired) return cpu::put_lines(re, im, count, h.length, scale, y, n, 2);
                   for (int64_t j = 0; j < h.length; ++j) {
                     for (int64_t q = 0; q < count; ++q) y[q * n + j] = re[j * count + q] * scale;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
+
+#include "panto/device/cpu/vector.h"
 
 namespace panto::cpu {
 
@@ -27,7 +30,7 @@ struct Square;
 
 template <>
 struct Square<float> {
-  typedef float V __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+  using V = Vector<float, 32>::loose;
   static constexpr int64_t kLanes = 8;
   static constexpr int64_t kElements = 4;  // complex ones in a vector
 
@@ -64,28 +67,6 @@ struct Square<float> {
     }
   }
 
-  // to[j to_step + q] = from[q step + j] for q and j below kLanes.
-  [[gnu::always_inline]] static void turn(const float* from, int64_t step, float* to, int64_t to_step) {
-    V low[4], high[4];  // elements 0, 1, 4, 5 of two lines, and 2, 3, 6, 7
-    for (int64_t i = 0; i < 4; ++i) {
-      const V a = at(from + 2 * i * step), b = at(from + (2 * i + 1) * step);
-      low[i] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
-      high[i] = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int64_t h = 0; h < 2; ++h) {
-      const V* x = h == 0 ? low : high;
-      const V even03 = __builtin_shufflevector(x[0], x[1], 0, 1, 8, 9, 4, 5, 12, 13);
-      const V odd03 = __builtin_shufflevector(x[0], x[1], 2, 3, 10, 11, 6, 7, 14, 15);
-      const V even47 = __builtin_shufflevector(x[2], x[3], 0, 1, 8, 9, 4, 5, 12, 13);
-      const V odd47 = __builtin_shufflevector(x[2], x[3], 2, 3, 10, 11, 6, 7, 14, 15);
-      float* out = to + 2 * h * to_step;
-      at(out) = __builtin_shufflevector(even03, even47, 0, 1, 2, 3, 8, 9, 10, 11);
-      at(out + to_step) = __builtin_shufflevector(odd03, odd47, 0, 1, 2, 3, 8, 9, 10, 11);
-      at(out + 4 * to_step) = __builtin_shufflevector(even03, even47, 4, 5, 6, 7, 12, 13, 14, 15);
-      at(out + 5 * to_step) = __builtin_shufflevector(odd03, odd47, 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-  }
-
  private:
   [[gnu::always_inline]] static const V& at(const float* x) { return *reinterpret_cast<const V*>(x); }
   [[gnu::always_inline]] static V& at(float* x) { return *reinterpret_cast<V*>(x); }
@@ -112,7 +93,7 @@ struct Square<float> {
 
 template <>
 struct Square<double> {
-  typedef double V __attribute__((vector_size(32), aligned(8), may_alias));  // NOLINT(modernize-use-using)
+  using V = Vector<double, 32>::loose;
   static constexpr int64_t kLanes = 4;
   static constexpr int64_t kElements = 2;
 
@@ -138,29 +119,118 @@ struct Square<double> {
     at(y + 2 * step) = __builtin_shufflevector(re_cd, im_cd, 0, 4, 2, 6);
     at(y + 3 * step) = __builtin_shufflevector(re_cd, im_cd, 1, 5, 3, 7);
   }
-  [[gnu::always_inline]] static void turn(const double* from, int64_t step, double* to, int64_t to_step) {
-    const V a = at(from), b = at(from + step), c = at(from + 2 * step), d = at(from + 3 * step);
-    const V even_ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), odd_ab = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    const V even_cd = __builtin_shufflevector(c, d, 0, 4, 2, 6), odd_cd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-    at(to) = __builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5);
-    at(to + to_step) = __builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5);
-    at(to + 2 * to_step) = __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7);
-    at(to + 3 * to_step) = __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7);
-  }
 
  private:
   [[gnu::always_inline]] static const V& at(const double* x) { return *reinterpret_cast<const V*>(x); }
   [[gnu::always_inline]] static V& at(double* x) { return *reinterpret_cast<V*>(x); }
 };
 
+// Vectors of numbers in turns, and apart.
+template <int kBytes, class T>
+struct Turns {
+  using V = typename Vector<T, kBytes>::type;
+  static constexpr int kWidth = kBytes / static_cast<int>(sizeof(T));
+
+  [[gnu::always_inline]] static void take(const T* from, V& re, V& im) {
+    V a, b;
+    load(from, a);
+    load(from + kWidth, b);
+    split(a, b, re, im, std::make_integer_sequence<int, kWidth>{});
+  }
+  [[gnu::always_inline]] static void put(const V& re, const V& im, T* to) {
+    join(re, im, to, std::make_integer_sequence<int, kWidth>{});
+  }
+  [[gnu::always_inline]] static void reverse(V& x) { reverse(x, std::make_integer_sequence<int, kWidth>{}); }
+
+ private:
+  template <int... kPlaces>
+  [[gnu::always_inline]] static void reverse(V& x, std::integer_sequence<int, kPlaces...>) {
+    x = __builtin_shufflevector(x, x, (kWidth - 1 - kPlaces)...);
+  }
+  template <int... kPlaces>
+  [[gnu::always_inline]] static void split(const V& a, const V& b, V& re, V& im,
+                                           std::integer_sequence<int, kPlaces...>) {
+    re = __builtin_shufflevector(a, b, (2 * kPlaces)...);
+    im = __builtin_shufflevector(a, b, (2 * kPlaces + 1)...);
+  }
+  template <int... kPlaces>
+  [[gnu::always_inline]] static void join(const V& re, const V& im, T* to, std::integer_sequence<int, kPlaces...>) {
+    const V low = __builtin_shufflevector(re, im, (kPlaces / 2 + kPlaces % 2 * kWidth)...);
+    const V high = __builtin_shufflevector(re, im, (kWidth / 2 + kPlaces / 2 + kPlaces % 2 * kWidth)...);
+    store(low, to);
+    store(high, to + kWidth);
+  }
+};
+
+// Squares of kBytes / sizeof(T) rows and columns.
+template <int kBytes, class T>
+struct TurnedSquare {
+  using V = typename Vector<T, kBytes>::type;
+  static constexpr int kWidth = kBytes / static_cast<int>(sizeof(T));
+
+  // to[j to_step + q] = from[q step + j].
+  [[gnu::always_inline]] static void turn(const T* from, int64_t step, T* to, int64_t to_step) {
+    for (int64_t j = 0; j < kWidth; j += kPiece) {
+      // Vector i has 16 bytes of each of the rows i, i + kPiece, i + 2 kPiece ...; shuffles within them do the rest.
+      V x[kPiece];
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < kPiece; ++i) gather<kBytes>(from + i * step + j, step, x[i]);
+      if constexpr (kPiece == 4) {
+        V even[4];
+        pairs<0>(x[0], x[2], even[0], kPlaces);
+        pairs<1>(x[0], x[2], even[1], kPlaces);
+        pairs<0>(x[1], x[3], even[2], kPlaces);
+        pairs<1>(x[1], x[3], even[3], kPlaces);
+        pairs<0>(even[0], even[2], x[0], kPlaces);
+        pairs<1>(even[0], even[2], x[1], kPlaces);
+        pairs<0>(even[1], even[3], x[2], kPlaces);
+        pairs<1>(even[1], even[3], x[3], kPlaces);
+      } else {
+        const V a = x[0], b = x[1];
+        pairs<0>(a, b, x[0], kPlaces);
+        pairs<1>(a, b, x[1], kPlaces);
+      }
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < kPiece; ++i) store(x[i], to + (j + i) * to_step);
+    }
+  }
+
+ private:
+  static constexpr int kPiece = 16 / static_cast<int>(sizeof(T));
+  static constexpr std::make_integer_sequence<int, kWidth> kPlaces{};
+
+  template <int kSize>
+  [[gnu::always_inline]] static void gather(const T* from, int64_t step, typename Vector<T, kSize>::type& to) {
+    if constexpr (kSize == 16) {
+      load(from, to);
+    } else {
+      typename Vector<T, kSize / 2>::type low, high;
+      gather<kSize / 2>(from, step, low);
+      gather<kSize / 2>(from + kSize / 32 * kPiece * step, step, high);
+      concatenate(low, high, to, std::make_integer_sequence<int, kSize / static_cast<int>(sizeof(T))>{});
+    }
+  }
+  template <class Half, class Whole, int... kAll>
+  [[gnu::always_inline]] static void concatenate(const Half& low, const Half& high, Whole& to,
+                                                 std::integer_sequence<int, kAll...>) {
+    to = __builtin_shufflevector(low, high, kAll...);
+  }
+  // The lower or upper half of each piece of a and b in turns.
+  template <int kUpper, int... kAll>
+  [[gnu::always_inline]] static void pairs(const V& a, const V& b, V& to, std::integer_sequence<int, kAll...>) {
+    to = __builtin_shufflevector(
+        a, b, (kAll / kPiece * kPiece + kUpper * kPiece / 2 + kAll % kPiece / 2 + kAll % 2 * kWidth)...);
+  }
+};
+
 // [rows, columns], whose rows lie `step` apart, as [columns, rows]: to[j rows + q] = from[q step + j].
-template <class T, class Rows>
-[[gnu::always_inline]] inline void turn(const T* from, int64_t step, Rows rows, int64_t columns, T* to) {
-  constexpr int64_t kLanes = Square<T>::kLanes;
-  const int64_t whole_rows = rows / kLanes * kLanes, whole_columns = columns / kLanes * kLanes;
-  for (int64_t j = 0; j < whole_columns; j += kLanes) {
-    for (int64_t q = 0; q < whole_rows; q += kLanes) {
-      Square<T>::turn(from + q * step + j, step, to + j * rows + q, rows);
+template <int kBytes, class T, class Rows, class Columns>
+[[gnu::always_inline]] inline void turn(const T* from, int64_t step, Rows rows, Columns columns, T* to) {
+  constexpr int64_t kWidth = kBytes / sizeof(T);
+  const int64_t whole_rows = rows / kWidth * kWidth, whole_columns = columns / kWidth * kWidth;
+  for (int64_t j = 0; j < whole_columns; j += kWidth) {
+    for (int64_t q = 0; q < whole_rows; q += kWidth) {
+      TurnedSquare<kBytes, T>::turn(from + q * step + j, step, to + j * rows + q, rows);
     }
   }
   for (int64_t j = 0; j < columns; ++j) {
