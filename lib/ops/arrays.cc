@@ -1,46 +1,16 @@
 #include "panto/lib/ops/arrays.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/create.h"
+#include "panto/lib/ops/numpy/axes.h"
 #include "panto/lib/ops/operators.h"
 
 namespace panto {
 namespace {
-
-int known_rank(const Tensor& t, const char* what) {
-  if (!t.partial_shape().known_rank())
-    invalid("{}: expected a known rank, got shape {}", what, t.partial_shape().to_string());
-  return t.partial_shape().rank();
-}
-
-int64_t normal_axis(int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, axis);
-  return axis < 0 ? axis + rank : axis;
-}
-
-// A permutation that swaps dimension `a` and the last one; it is its own inverse.
-std::vector<int64_t> to_last(int64_t a, int rank) {
-  std::vector<int64_t> perm(static_cast<size_t>(rank));
-  std::iota(perm.begin(), perm.end(), int64_t{0});
-  std::swap(perm[static_cast<size_t>(a)], perm.back());
-  return perm;
-}
-
-// Applies f to x with dimension `axis` moved to the end, and moves it back.
-template <class F>
-Tensor along(const Tensor& x, int64_t axis, const char* what, F f) {
-  if (axis == -1) return f(x);
-  const int rank = known_rank(x, what);
-  const int64_t a = normal_axis(axis, rank);
-  if (a == rank - 1) return f(x);
-  const std::vector<int64_t> perm = to_last(a, rank);
-  return transpose(f(transpose(x, perm)), perm);
-}
 
 // Values and positions sorted along the last dimension, in descending order.
 TopKOutputs ordered(const Tensor& x) {

@@ -3,6 +3,7 @@
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -44,5 +45,30 @@ Tensor Tensor::transpose(const std::vector<int64_t>& perm, Where where) const {
 }
 Tensor Tensor::T(Where where) const { return panto::transpose(Arg(*this, where)); }
 Tensor Tensor::cast(DType dtype, Where where) const { return panto::cast(Arg(*this, where), dtype); }
+Tensor Tensor::to(DType dtype, Where where) const { return panto::cast(Arg(*this, where), dtype); }
+Tensor Tensor::abs(Where where) const {
+  return dtypes::kComplex.contains(dtype()) ? complex_abs(Arg(*this, where)) : panto::abs(Arg(*this, where));
+}
+Tensor Tensor::exp(Where where) const { return panto::exp(Arg(*this, where)); }
+Tensor Tensor::log(Where where) const { return panto::log(Arg(*this, where)); }
+Tensor Tensor::sqrt(Where where) const { return panto::sqrt(Arg(*this, where)); }
+Tensor Tensor::round(Where where) const { return panto::round(Arg(*this, where)); }
+Tensor Tensor::pow(Arg exponent, Where where) const { return panto::pow(Arg(*this, where), std::move(exponent)); }
+Tensor Tensor::clip(Arg low, Arg high, Where where) const {
+  return panto::clip(Arg(*this, where), std::move(low), std::move(high));
+}
+Tensor Tensor::matmul(Arg right, Where where) const { return panto::matmul(Arg(*this, where), std::move(right)); }
+Tensor Tensor::norm(Where where) const { return panto::norm(Arg(*this, where)); }
+Tensor Tensor::real(Where where) const { return panto::real(Arg(*this, where)); }
+Tensor Tensor::imag(Where where) const { return panto::imag(Arg(*this, where)); }
+Tensor Tensor::flatten(Where where) const { return panto::reshape(Arg(*this, where), {-1}); }
+Tensor Tensor::squeeze(Where where) const { return panto::squeeze(Arg(*this, where)); }
+Tensor Tensor::squeeze(int64_t axis, Where where) const {
+  return panto::squeeze(Arg(*this, where), {.squeeze_dims = {axis}});
+}
+Tensor Tensor::unsqueeze(int64_t axis, Where where) const { return panto::expand_dims(Arg(*this, where), axis); }
+Tensor Tensor::cumsum(int64_t axis, Where where) const { return panto::cumsum(Arg(*this, where), axis); }
+Tensor Tensor::sort(int64_t axis, Where where) const { return panto::sort(Arg(*this, where), {.axis = axis}); }
+Tensor Tensor::argsort(int64_t axis, Where where) const { return panto::argsort(Arg(*this, where), {.axis = axis}); }
 
 }  // namespace panto

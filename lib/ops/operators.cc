@@ -26,6 +26,8 @@ bool is_integral(const Arg& x) {
   return (dtypes::kInteger | DTypeSet{kBool}).contains(type_of(x)) || x.is_integer_list();
 }
 
+bool are_bools(const Arg& x, const Arg& y) { return type_of(x) == kBool && type_of(y) == kBool; }
+
 }  // namespace
 
 Tensor operator+(Arg x, Arg y) { return call(kAddV2, x, y); }
@@ -47,6 +49,17 @@ Tensor operator-(Arg x) { return neg(std::move(x)); }
 Tensor operator!(Arg x) { return logical_not(std::move(x)); }
 // An operator cannot have a default argument to get the caller's line.
 Tensor operator!(const Tensor& x) { return logical_not(Arg(x, std::source_location())); }
+
+Tensor operator&(Arg x, Arg y) {
+  return are_bools(x, y) ? logical_and(std::move(x), std::move(y)) : bitwise_and(std::move(x), std::move(y));
+}
+Tensor operator|(Arg x, Arg y) {
+  return are_bools(x, y) ? logical_or(std::move(x), std::move(y)) : bitwise_or(std::move(x), std::move(y));
+}
+Tensor operator^(Arg x, Arg y) {
+  return are_bools(x, y) ? not_equal(std::move(x), std::move(y)) : bitwise_xor(std::move(x), std::move(y));
+}
+Tensor operator~(Arg x) { return type_of(x) == kBool ? logical_not(std::move(x)) : invert(std::move(x)); }
 
 Tensor operator<(Arg x, Arg y) { return call(kLess, x, y); }
 Tensor operator>(Arg x, Arg y) { return call(kGreater, x, y); }

@@ -2,10 +2,11 @@
 //
 //   Tensor y = 2.0f * x - k;         // x a Tensor, k a Variable
 //   Tensor positive = y > 0;         // a bool tensor
+//   Tensor both = (x > 0) & (y > 0);
 //
-// They call the ops Add, Sub, Mul, RealDiv, FloorMod, Neg, Less, Greater, LessEqual, GreaterEqual, Equal, NotEqual and
-// LogicalNot: shapes broadcast, types are promoted, and recorders record them. x == y is a tensor of bools too, so it
-// cannot be the condition of an `if`; use `all(x == y).item<bool>()`.
+// They call the ops Add, Sub, Mul, RealDiv, FloorMod, Neg, Less, Greater, LessEqual, GreaterEqual, Equal, NotEqual, and
+// LogicalNot or those of bits: shapes broadcast, types are promoted, recorders record them. x == y is a tensor of bools
+// too, so it cannot be the condition of an `if`; use `all(x == y).item<bool>()`.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -23,6 +24,12 @@ PANTO_EXPORT Tensor operator%(Arg x, Arg y);
 PANTO_EXPORT Tensor operator-(Arg x);
 PANTO_EXPORT Tensor operator!(Arg x);
 PANTO_EXPORT Tensor operator!(const Tensor& x);  // preferred to the conversion of one-element tensors to bool
+
+// Of bools "and", "or", "exactly one" and "not"; of integers the same of each bit.
+PANTO_EXPORT Tensor operator&(Arg x, Arg y);
+PANTO_EXPORT Tensor operator|(Arg x, Arg y);
+PANTO_EXPORT Tensor operator^(Arg x, Arg y);
+PANTO_EXPORT Tensor operator~(Arg x);
 
 PANTO_EXPORT Tensor operator<(Arg x, Arg y);
 PANTO_EXPORT Tensor operator>(Arg x, Arg y);

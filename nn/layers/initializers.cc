@@ -208,7 +208,7 @@ Tensor window_of(std::string_view name, int64_t size, bool periodic) {
 
 }  // namespace
 
-Initializer stft_initializer(const StftOptions& options) {
+Initializer stft_initializer(const StftInitializerOptions& options) {
   if (options.side != "real" && options.side != "imag") {
     invalid("side: expected \"real\" or \"imag\", got \"{}\"", printable(options.side));
   }

@@ -106,7 +106,7 @@ PANTO_EXPORT Initializer constant_initializer(const Tensor& value);
 // `gain` on the diagonal, else 0. Throws InvalidArgument at use unless the shape is a matrix's.
 PANTO_EXPORT Initializer identity_initializer(double gain = 1);
 
-struct StftOptions {
+struct StftInitializerOptions {
   std::string_view side = "real";        // or "imag"
   std::string_view window = "hann";      // "hamming", or "" for none
   std::string_view scaling = "density";  // what the window is divided by; "spectrum", or "" for 1
@@ -116,6 +116,6 @@ struct StftOptions {
 // of length 2 (frequencies - 1): each channel's is cos or sin of -2 pi time frequency / length, times the window.
 // "density" divides by the root of the sum of the window's squares, "spectrum" by its sum. Throws InvalidArgument for
 // options of other names; where it is used, for fewer than 2 frequencies.
-PANTO_EXPORT Initializer stft_initializer(const StftOptions& options = {});
+PANTO_EXPORT Initializer stft_initializer(const StftInitializerOptions& options = {});
 
 }  // namespace panto

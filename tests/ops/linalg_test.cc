@@ -6,12 +6,14 @@
 #include <limits>
 
 #include "panto/autograd/gradcheck.h"
+#include "panto/autograd/transforms/derivatives.h"
 #include "panto/autograd/transforms/jvp.h"
 #include "panto/autograd/transforms/vmap.h"
 #include "panto/lib/core/step/threads.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/ops/linalg.h"
@@ -379,6 +381,29 @@ BOOST_AUTO_TEST_CASE(names_of_numpy) {
   expect_near(linalg::expm(tensor({{0.0, 1.0}, {0.0, 0.0}})), {2, 2}, {1, 1, 0, 1}, 1e-15);
   expect_near(linalg::sqrtm(matmul(a, a)), {2, 2}, {4, 1, 2, 3}, 1e-13);
   expect_close(linalg::logm(cast(linalg::expm(a), kComplex128)), {4, 1, 2, 3}, 1e-12);
+}
+
+// Where eigenvalues or singular values are equal, vectors have no derivative: terms between equal ones are left out, as
+// TensorFlow does, whose numbers (2.21) these are.
+BOOST_AUTO_TEST_CASE(equal_eigenvalues) {
+  const Tensor w = reshape(arange(1., 10.), {3, 3}) / 7.;
+  const auto by_eigh = [&](const Tensor& a) {
+    const auto [e, v] = linalg::eigh(a);
+    return sum(w * matmul(v * (e * e + e), v, {.transpose_b = true}));
+  };
+  const auto by_svd = [&](const Tensor& a) {
+    const auto [u, s, vh] = linalg::svd(a);
+    return sum(w * matmul(u * (s * s), vh));
+  };
+  const Tensor two = diag(tensor({1., 1., 2.})), one = eye(3, kFloat64), none = zeros({3, 3}, kFloat64);
+  const double a = 1 / 7.0;
+  expect_near(grad(by_eigh)(two), {3, 3}, {3 * a, 0, 0, 0, 15 * a, 0, 40 * a, 56 * a, 45 * a}, 1e-13);
+  expect_near(grad(by_eigh)(one), {3, 3}, {3 * a, 0, 0, 0, 15 * a, 0, 0, 0, 27 * a}, 1e-13);
+  expect_near(grad(by_eigh)(none), {3, 3}, {a, 0, 0, 0, 5 * a, 0, 0, 0, 9 * a}, 1e-13);
+  const double b = 1 / 21.0;
+  expect_near(grad(by_svd)(two), {3, 3}, {2 * a, 0, 35 * b, 0, 10 * a, 58 * b, 55 * b, 68 * b, 36 * a}, 1e-13);
+  expect_near(grad(by_svd)(one), {3, 3}, {2 * a, 0, 0, 0, 10 * a, 0, 0, 0, 18 * a}, 1e-13);
+  expect_near(grad(by_svd)(none), {3, 3}, std::vector<double>(9, 0.0), 1e-13);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

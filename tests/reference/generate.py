@@ -24,6 +24,7 @@ import layer_cases
 import loop_cases
 import loss_cases
 import media_cases
+import numpy_cases
 import op_cases
 import optimizer_cases
 import parsing_cases
@@ -62,6 +63,7 @@ def main():
     datasets = data_cases.make(values / "datasets.npz")
     loops = loop_cases.make(values / "loop.npz")
     media = media_cases.make(values / "media.npz")
+    functions = numpy_cases.make(values / "numpy_functions.npz")
     made = [path for path in folder.rglob("*") if path.suffix in (".json", ".npz", ".pb", ".pbtxt")]
     print(
         f"{len(cases.cases)} op cases, {len(parsing.cases)} of parsing, {len(sampled.cases)} of numeric.json, "
@@ -70,7 +72,7 @@ def main():
         f"{len(randoms.cases)} stateless and {len(sequences)} stateful random cases, "
         f"{len(graphs.BINARY + graphs.TEXT)} graphs, {len(training)} arrays of training, {len(losses)} of losses and "
         f"metrics, {len(layers)} of layers, {len(datasets)} of datasets, {len(loops)} of training loops, "
-        f"{media.count} calls with images and sound; "
+        f"{media.count} calls with images and sound, {len(functions)} arrays of functions; "
         f"{sum(path.stat().st_size for path in made)} bytes"
     )
 

@@ -232,6 +232,25 @@ class PANTO_EXPORT Tensor {
   Tensor transpose(const std::vector<int64_t>& perm = {}, Where where = Where::current()) const;
   Tensor T(Where where = Where::current()) const;  // the same with {}, as in NumPy
   Tensor cast(DType dtype, Where where = Where::current()) const;
+  Tensor to(DType dtype, Where where = Where::current()) const;  // cast, as in PyTorch
+  Tensor abs(Where where = Where::current()) const;
+  Tensor exp(Where where = Where::current()) const;
+  Tensor log(Where where = Where::current()) const;
+  Tensor sqrt(Where where = Where::current()) const;
+  Tensor round(Where where = Where::current()) const;
+  Tensor pow(Arg exponent, Where where = Where::current()) const;
+  Tensor clip(Arg low, Arg high, Where where = Where::current()) const;
+  Tensor matmul(Arg right, Where where = Where::current()) const;
+  Tensor norm(Where where = Where::current()) const;
+  Tensor real(Where where = Where::current()) const;
+  Tensor imag(Where where = Where::current()) const;
+  Tensor flatten(Where where = Where::current()) const;
+  Tensor squeeze(Where where = Where::current()) const;
+  Tensor squeeze(int64_t axis, Where where = Where::current()) const;
+  Tensor unsqueeze(int64_t axis, Where where = Where::current()) const;
+  Tensor cumsum(int64_t axis, Where where = Where::current()) const;
+  Tensor sort(int64_t axis = -1, Where where = Where::current()) const;
+  Tensor argsort(int64_t axis = -1, Where where = Where::current()) const;
 
   // Like NumPy: "[[1. 2.]\n [3. 4.]]"; on META "<symbolic float32[?,2]>".
   std::string to_string() const;

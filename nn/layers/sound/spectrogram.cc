@@ -51,7 +51,7 @@ STFTSpectrogram::STFTSpectrogram(STFTSpectrogramOptions options) : options_(std:
   }
   if (o.padding == Padding::kCausal) invalid("STFTSpectrogram: expected padding kValid or kSame, got kCausal");
   const auto kernel = [&](std::string_view side) {
-    const StftOptions stft{.side = side, .window = o.window, .scaling = o.scaling, .periodic = o.periodic};
+    const StftInitializerOptions stft{.side = side, .window = o.window, .scaling = o.scaling, .periodic = o.periodic};
     const Shape shape({o.frame_length, 1, o.fft_length / 2 + 1});
     return Variable(stft_initializer(stft)(shape, o.dtype), fmt::format("{}/{}_kernel", o.name, side));
   };

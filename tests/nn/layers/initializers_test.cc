@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(given_values) {
 }
 
 BOOST_AUTO_TEST_CASE(stft_as_keras) {
-  const auto check = [](const char* name, const StftOptions& options) {
+  const auto check = [](const char* name, const StftInitializerOptions& options) {
     BOOST_TEST_CONTEXT(name) {
       const std::vector<double> expected = values_of(loss_reference(std::string("stft/") + name));
       expect_near(stft_initializer(options)({5, 1, 6}, kFloat64), {5, 1, 6}, expected, 1e-13, 1);
