@@ -4,7 +4,7 @@ Pages print the causes of rows in which we are slower; one that is ahead again m
 HALVES = ("each op of ours rounds its result to 16 bits, so that a fused loop gives the bits of separate calls; XLA "
           "keeps 32 bits between ops that it fuses")
 MKL = "PyTorch has Intel's MKL; ours is LAPACK over Debian's OpenBLAS 0.3.21"
-FFT = "PyTorch has Intel's MKL; ours passes over a line once for each factor of its length"
+FFT = "PyTorch has Intel's MKL; ours reads and writes a tile of lines in the second-level cache twice"
 
 CAUSES = {
     "log_exp_traced": "XLA takes log(exp(x)) for x, which changes results; ours are those of the ops",
@@ -13,6 +13,11 @@ CAUSES = {
     "while_traced": "XLA compiles the loop to machine code; ours calls the inner loop of each op in each round",
     "while_grad_traced": "the same; and a list keeps a value of each step for the way back",
     "matmul_16_float16": "PyTorch multiplies float16 with AVX-512 FP16; Debian's oneDNN 2.6 cannot, ours converts to floats",
+    "matmul_1_float16": "ours converts four rows of the matrix at a time to floats in the cache, then multiplies them; "
+                        "PyTorch multiplies halves as it reads them",
+    "rows_4096_bfloat16": "XLA calls YNNPACK, which adds pairs by an instruction for products of bfloat16 (AVX-512 BF16); "
+                          "that flushes subnormal numbers and rounds otherwise than a sum of floats, so ours converts "
+                          "each number by a shift",
     "fft_rows": FFT,
     "fft_1m": FFT,
     "fft2_1024": FFT,
