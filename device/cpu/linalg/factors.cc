@@ -7,6 +7,7 @@
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/gemm/batch.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/linalg/elimination.h"
 #include "panto/device/cpu/linalg/matrices.h"
 #include "panto/lib/core/call/call.h"
 
@@ -44,50 +45,102 @@ struct CholeskyKernel {
 };
 const CpuKernel cholesky_kernel("Cholesky", FractionsAndHalf{}, InWider<CholeskyKernel>{});
 
-// LU factors of one matrix at a time.
+// LU factors of one matrix at a time: of small ones and where there are wide vectors by our own code, else by LAPACK.
 template <class T>
 class Elimination {
  public:
-  Elimination(Device& device, int64_t rows)
-      : n_(lapack::to_int(rows)), factors_(device, checked_mul(rows, rows)), pivots_(device, rows) {}
+  // For right-hand sides of up to `columns` columns.
+  Elimination(Device& device, int64_t rows, int64_t columns = 0)
+      : n_(lapack::to_int(rows)),
+        by_rows_(!kIsComplex<T> && n_ > kSmall && cpu::elimination_is_fast()),
+        row_(by_rows_ ? cpu::elimination_row(rows) : rows),
+        factors_(device, checked_mul(rows, row_)),
+        pivots_(device, rows),
+        scratch_(device, by_rows_ ? cpu::elimination_scratch(rows) : 0),
+        columns_(device, checked_mul(columns, row_)) {}
 
   // Factors the row-major `matrix` or its adjoint. Returns false if a pivot is zero. A matrix with NaN gets factors of
   // NaN without BLAS, whose pivot search could return an index outside the matrix.
   bool factor(const T* matrix, bool adjoint) {
-    const int64_t elements = int64_t{n_} * n_;
-    if (has_nan(matrix, elements)) {
-      std::fill_n(factors_.data(), elements, not_a_number<T>());
-      for (Int i = 0; i < n_; ++i) pivots_.data()[i] = i + 1;
+    if (has_nan(matrix, int64_t{n_} * n_)) {
+      std::fill_n(factors_.data(), n_ * row_, not_a_number<T>());
+      for (Int i = 0; i < n_; ++i) pivots_.data()[i] = i + (by_rows_ ? 0 : 1);
       return true;
     }
-    to_columns(matrix, n_, n_, adjoint, factors_.data());
-    if (is_small()) {
-      factor_small();
+    if (by_rows_) {
+      factor_rows(matrix, adjoint);
     } else {
-      // Ignores `info`: zero pivots are found below.
-      lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
+      to_columns(matrix, n_, n_, adjoint, factors_.data());
+      if (is_small()) {
+        factor_small();
+      } else {
+        // Ignores `info`: zero pivots are found below.
+        lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
+      }
     }
     for (int64_t i = 0; i < n_; ++i) {
       if (diagonal(i) == T{}) return false;
     }
     return true;
   }
-  // Solves for the `count` columns of `x`, in place.
-  void solve(T* x, Int count) const {
+  // Solves for the row-major right-hand sides.
+  void solve(const T* right, Int columns, T* to) const {
+    if constexpr (!kIsComplex<T>) {
+      if (by_rows_) {
+        std::copy_n(right, int64_t{n_} * columns, to);
+        cpu::solve_eliminated(n_, factors_.data(), row_, pivots_.data(), to, columns, columns, scratch_.data());
+        return;
+      }
+    }
+    transposed(right, n_, columns, columns_.data());
+    solve_columns(columns);
+    transposed(columns_.data(), columns, n_, to);
+  }
+  // Writes the row-major inverse.
+  void invert(T* to) const {
+    T* const x = columns_.data();
+    if constexpr (!kIsComplex<T>) {
+      if (by_rows_) return cpu::invert_eliminated(n_, factors_.data(), row_, pivots_.data(), to, x);
+    }
+    std::fill_n(x, int64_t{n_} * n_, T{});
+    for (int64_t k = 0; k < n_; ++k) x[k * n_ + k] = 1;
+    solve_columns(n_);
+    transposed(x, n_, n_, to);
+  }
+  T diagonal(int64_t i) const { return factors_.data()[i * row_ + i]; }
+  // Returns the row that row i was swapped with in step i. (Clamped: after an overflow BLAS may return a wrong index.)
+  int64_t pivot(int64_t i) const {
+    const Int pivot = pivots_.data()[i];
+    return by_rows_ ? pivot : std::clamp<int64_t>(pivot - 1, 0, n_ - 1);
+  }
+  // Writes the row-major factors.
+  void write(T* to) const {
+    if (!by_rows_) return transposed(factors_.data(), n_, n_, to);
+    for (int64_t i = 0; i < n_; ++i) std::copy_n(factors_.data() + i * row_, n_, to + i * n_);
+  }
+
+ private:
+  // Calls take longer than such a matrix. (Complex products are faster in LAPACK.)
+  static constexpr Int kSmall = 16;
+  bool is_small() const { return !kIsComplex<T> && n_ <= kSmall; }
+
+  void factor_rows(const T* matrix, bool adjoint) {
+    if constexpr (!kIsComplex<T>) {
+      T* const a = factors_.data();
+      if (adjoint) transposed(matrix, n_, n_, a, row_);
+      for (int64_t i = 0; i < n_ && !adjoint; ++i) std::copy_n(matrix + i * n_, n_, a + i * row_);
+      cpu::eliminate(n_, a, row_, pivots_.data(), scratch_.data());
+    }
+  }
+  // Solves for the column-major right-hand sides in columns_, in place.
+  void solve_columns(Int count) const {
+    T* const x = columns_.data();
     if (!is_small()) {
       lapack::getrs('N', n_, count, factors_.data(), n_, pivots_.data(), x, n_);
       return;
     }
     for (Int j = 0; j < count; ++j) solve_small(x + int64_t{j} * n_);
   }
-  T diagonal(int64_t i) const { return factors_.data()[i * n_ + i]; }
-  // Returns the row that row i was swapped with in step i. (Clamped: after an overflow BLAS may return a wrong index.)
-  int64_t pivot(int64_t i) const { return std::clamp<int64_t>(pivots_.data()[i] - 1, 0, n_ - 1); }
-  const T* columns() const { return factors_.data(); }
-
- private:
-  // LAPACK's calls take longer than such a matrix. (Complex products are faster in LAPACK.)
-  bool is_small() const { return !kIsComplex<T> && n_ <= 16; }
 
   // As getrf: partial pivoting, the first of the largest elements.
   void factor_small() {
@@ -122,8 +175,11 @@ class Elimination {
   }
 
   Int n_;
+  bool by_rows_;  // the factors are row-major, and pivots count from 0
+  int64_t row_;   // the distance of rows, or of columns
   Scratch<T> factors_;
   Scratch<Int> pivots_;
+  Scratch<T> scratch_, columns_;
 };
 
 struct MatrixInverseKernel {
@@ -133,20 +189,12 @@ struct MatrixInverseKernel {
     if (c.out_numel(0) == 0) return;
     const int64_t n = m.rows;
     const bool adjoint = c.flag("adjoint");
-    struct Workspace {
-      Elimination<T> elimination;
-      Scratch<T> inverse;
-    };
     FirstFault fault;
     each_matrix(
-        m.count, 2 * cube(n), [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<T>(c.device(), n * n)}; },
-        [&](Workspace& w, int64_t i) {
-          if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
-          T* inverse = w.inverse.data();
-          std::fill_n(inverse, n * n, T{});
-          for (int64_t k = 0; k < n; ++k) inverse[k * n + k] = 1;
-          w.elimination.solve(inverse, static_cast<Int>(n));
-          transposed(inverse, n, n, c.out_data<T>(0) + i * m.elements());
+        m.count, 2 * cube(n), [&] { return Elimination<T>(c.device(), n, n); },
+        [&](Elimination<T>& elimination, int64_t i) {
+          if (!elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
+          elimination.invert(c.out_data<T>(0) + i * m.elements());
         });
     fault.check(m, kInvertible, kSingular);
   }
@@ -161,19 +209,13 @@ struct MatrixSolveKernel {
     const int64_t n = m.rows;
     const Int columns = lapack::to_int(right.columns);
     const bool adjoint = c.flag("adjoint");
-    struct Workspace {
-      Elimination<T> elimination;
-      Scratch<T> x;
-    };
     FirstFault fault;
     each_matrix(
         m.count, cube(n) * 2 / 3 + 2.0 * static_cast<double>(n) * static_cast<double>(right.elements()),
-        [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<T>(c.device(), right.elements())}; },
-        [&](Workspace& w, int64_t i) {
-          if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
-          transposed(c.data<T>(1) + i * right.elements(), n, columns, w.x.data());
-          w.elimination.solve(w.x.data(), columns);
-          transposed(w.x.data(), columns, n, c.out_data<T>(0) + i * right.elements());
+        [&] { return Elimination<T>(c.device(), n, columns); },
+        [&](Elimination<T>& elimination, int64_t i) {
+          if (!elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
+          elimination.solve(c.data<T>(1) + i * right.elements(), columns, c.out_data<T>(0) + i * right.elements());
         });
     fault.check(m, "matrix: expected one that can be inverted", kSingular);
   }
@@ -274,7 +316,7 @@ struct LuKernel {
         [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<int64_t>(c.device(), n)}; },
         [&](Workspace& w, int64_t i) {
           if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), false)) return fault.at(i);
-          transposed(w.elimination.columns(), n, n, c.out_data<T>(0) + i * m.elements());
+          w.elimination.write(c.out_data<T>(0) + i * m.elements());
           int64_t* rows = w.rows.data();
           for (int64_t k = 0; k < n; ++k) rows[k] = k;
           for (int64_t k = 0; k < n; ++k) std::swap(rows[k], rows[w.elimination.pivot(k)]);

@@ -85,8 +85,9 @@ struct Matrices {
 };
 
 // Converts a row-major [rows, columns] matrix to column-major, or a column-major [columns, rows] matrix to row-major.
+// Rows of `to` are to_row elements apart.
 template <bool kConjugate = false, class T>
-void transposed(const T* from, int64_t rows, int64_t columns, T* to) {
+void transposed(const T* from, int64_t rows, int64_t columns, T* to, int64_t to_row) {
   constexpr int64_t kBlock = 16;
   for (int64_t i = 0; i < rows; i += kBlock) {
     const int64_t last_row = std::min(rows, i + kBlock);
@@ -95,11 +96,15 @@ void transposed(const T* from, int64_t rows, int64_t columns, T* to) {
       for (int64_t c = j; c < last_column; ++c) {
         for (int64_t r = i; r < last_row; ++r) {
           const T x = from[r * columns + c];
-          to[c * rows + r] = kConjugate ? conjugate(x) : x;
+          to[c * to_row + r] = kConjugate ? conjugate(x) : x;
         }
       }
     }
   }
+}
+template <bool kConjugate = false, class T>
+void transposed(const T* from, int64_t rows, int64_t columns, T* to) {
+  transposed<kConjugate>(from, rows, columns, to, rows);
 }
 // Converts a row-major [rows, columns] matrix, or its adjoint, to column-major.
 template <class T>
