@@ -13,8 +13,8 @@ CAUSES = {
     "while_traced": "XLA compiles the loop to machine code; ours calls the inner loop of each op in each round",
     "while_grad_traced": "the same; and a list keeps a value of each step for the way back",
     "matmul_16_float16": "PyTorch multiplies float16 with AVX-512 FP16; Debian's oneDNN 2.6 cannot, ours converts to floats",
-    "matmul_1_float16": "ours converts four rows of the matrix at a time to floats in the cache, then multiplies them; "
-                        "PyTorch multiplies halves as it reads them",
+    "matmul_1_float16": "ours converts pieces of rows to floats in the cache, which takes 0.6 of the time, then multiplies "
+                        "them; PyTorch converts in registers",
     "rows_4096_bfloat16": "XLA calls YNNPACK, which adds pairs by an instruction for products of bfloat16 (AVX-512 BF16); "
                           "that flushes subnormal numbers and rounds otherwise than a sum of floats, so ours converts "
                           "each number by a shift",

@@ -194,8 +194,7 @@ bool is_few_rows(const GemmSize& s) { return s.m <= kFewRows && !s.transpose_b &
 // Every element is added up in the order of k.
 template <class T>
 void few_rows_by_halves(const GemmSize& s, const T* a, const T* b, T* c) {
-  constexpr int64_t kPiece = 1024, kUnit = 64;  // columns
-  constexpr int64_t kTogether = 4;              // rows of b that are added while a sum is in a register
+  constexpr int64_t kPiece = 2048, kUnit = 64;  // columns
   const auto left = cpu::left_matrix(s, a);
   std::vector<float> factors(static_cast<size_t>(s.m * s.k));
   for (int64_t i = 0; i < s.m; ++i) {
@@ -206,33 +205,16 @@ void few_rows_by_halves(const GemmSize& s, const T* a, const T* b, T* c) {
   const InnerLoopFn widen = cpu::cast_inner_loop(kFloat32, dtype_of<T>);
   const InnerLoopFn narrow = cpu::cast_inner_loop(dtype_of<T>, kFloat32);
   const auto piece = [&](int64_t first, int64_t n) {
-    alignas(64) float sums[kFewRows][kPiece], rows[kTogether][kPiece];
+    alignas(64) float sums[kFewRows][kPiece], row[kPiece];
     for (int64_t i = 0; i < s.m; ++i) std::fill_n(sums[i], n, 0.f);
-    for (int64_t k = 0; k < s.k; k += kTogether) {
+    for (int64_t k = 0; k < s.k; ++k) {
       if (k % 1024 == 0) throw_if_cancelled();
-      const int64_t there = std::min(kTogether, s.k - k);
-      for (int64_t r = 0; r < there; ++r) {
-        const void* in[] = {b + (k + r) * s.n + first};
-        widen(1, rows[r], n, in);
-      }
+      const void* in[] = {b + k * s.n + first};
+      widen(1, row, n, in);
       cpu::multiversioned([&] {
         for (int64_t i = 0; i < s.m; ++i) {
-          const float* x = factors.data() + i * s.k + k;
-          float* sum = sums[i];
-          if (there == kTogether) {
-            const float x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-            for (int64_t j = 0; j < n; ++j) {
-              float total = sum[j] + x0 * rows[0][j];
-              total += x1 * rows[1][j];
-              total += x2 * rows[2][j];
-              total += x3 * rows[3][j];
-              sum[j] = total;
-            }
-            continue;
-          }
-          for (int64_t r = 0; r < there; ++r) {
-            for (int64_t j = 0; j < n; ++j) sum[j] += x[r] * rows[r][j];
-          }
+          const float x = factors[static_cast<size_t>(i * s.k + k)];
+          for (int64_t j = 0; j < n; ++j) sums[i][j] += x * row[j];
         }
       });
     }

@@ -198,8 +198,9 @@ void solve_triangle(int64_t n, const T* a, int64_t row, T* x, int64_t columns, i
   }
 }
 
-// In the units of parallel_for. The threads are woken where one alone would take some fifty microseconds or more.
-int64_t work_of(int64_t m, int64_t n, int64_t k) { return m * n * k / 16; }
+// In the units of parallel_for. The threads are woken where one alone would take a fifth of a millisecond: an
+// elimination waits for them at every step, which costs more than a single product where a processor is busy elsewhere.
+int64_t work_of(int64_t m, int64_t n, int64_t k) { return m * n * k / 64; }
 
 template <class T>
 void swap_rows(int64_t n, const int32_t* pivots, T* x, int64_t columns, int64_t x_row) {
