@@ -4,7 +4,8 @@ Pages print the causes of rows in which we are slower; one that is ahead again m
 HALVES = ("each op of ours rounds its result to 16 bits, so that a fused loop gives the bits of separate calls; XLA "
           "keeps 32 bits between ops that it fuses")
 MKL = "PyTorch has Intel's MKL; ours is LAPACK over Debian's OpenBLAS 0.3.21"
-FFT = "PyTorch has Intel's MKL; ours reads and writes a tile of lines in the second-level cache twice"
+FFT = ("PyTorch has Intel's MKL; ours passes over a line twice, and turns it in between (rows of the page for AVX2 are "
+       "older: a pass for each factor)")
 
 CAUSES = {
     "log_exp_traced": "XLA takes log(exp(x)) for x, which changes results; ours are those of the ops",
