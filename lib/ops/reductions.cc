@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
+#include "panto/lib/ops/numpy/elementary.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -115,11 +116,8 @@ Tensor logsumexp(Arg x, const ReduceOptions& o) {
 }
 
 bool allclose(Arg x, Arg y, double rtol, double atol) {
-  return from_caller(x.where(), [&] {
-    const Tensor b = identity(std::move(y)), a = identity(std::move(x));
-    // Equal infinities are close; their difference is NaN.
-    return bool(all(logical_or(equal(a, b), less_equal(abs(a - b), abs(b) * rtol + atol))));
-  });
+  return from_caller(x.where(),
+                     [&] { return bool(all(isclose(std::move(x), std::move(y), {.rtol = rtol, .atol = atol}))); });
 }
 
 }  // namespace panto

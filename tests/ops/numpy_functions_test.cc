@@ -269,6 +269,20 @@ BOOST_AUTO_TEST_CASE(lists_and_made_numbers) {
              (std::vector<bool>{false, true}));
 }
 
+// NaN is one of no values, as in NumPy, wherever it stands.
+BOOST_AUTO_TEST_CASE(nan_is_in_nothing) {
+  const double nan = std::nan("");
+  using Bools = std::vector<bool>;
+  BOOST_TEST(isin(tensor({1., nan, 2.}), tensor({0., nan, nan})).to_vector<bool>() == (Bools{false, false, false}));
+  BOOST_TEST(isin(tensor({1., nan, 2.}), tensor({nan, 2., 3.})).to_vector<bool>() == (Bools{false, false, true}));
+  BOOST_TEST(isin(tensor({nan, 5.}), tensor({1.})).to_vector<bool>() == (Bools{false, false}));
+}
+
+BOOST_AUTO_TEST_CASE(no_frames_are_silence) {
+  expect_same(overlap_and_add(zeros({2, 0, 9}, kFloat64), 2), zeros({2, 7}, kFloat64), 0);
+  expect_same(overlap_and_add(zeros({0, 3, 4}, kFloat64), 2), zeros({0, 8}, kFloat64), 0);
+}
+
 BOOST_AUTO_TEST_CASE(gradients_where_formulas_divide_by_zero) {
   const auto slope = [](const F& f, const Tensor& x) { return grad([&](const Tensor& t) { return sum(f(t)); })(x); };
   const Tensor zeros3 = zeros({3}, kFloat64);

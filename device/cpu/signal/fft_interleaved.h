@@ -58,14 +58,38 @@ template <int kBytes, int kFirst1, int kSecond1, int kFirst2, int kSecond2, clas
   }
 }
 
+// For k in [begin, end): combine(a, b, w, y), each real and imaginary part, of elements k and half - k of x and root k;
+// vectors of them, or numbers. edge(k) does what has no whole vector behind it, the first element and those from `half`
+// on: it calls combine itself.
+template <int kBytes, class T, class Combine, class Edge>
+[[gnu::always_inline]] inline void combine_mirrored(const T* x, const Factors<T>& w, int64_t half, int64_t begin,
+                                                    int64_t end, T* y, const Combine& combine, const Edge& edge) {
+  using Both = Turns<kBytes, T>;
+  for (int64_t k = begin; k < end;) {
+    if (k > 0 && k + Both::kWidth <= std::min(end, half)) {
+      typename Vector<T, kBytes>::type a_re, a_im, b_re, b_im, c, s, re, im;
+      Both::take(x + 2 * k, a_re, a_im);
+      Both::take(x + 2 * (half - k + 1 - Both::kWidth), b_re, b_im);
+      Both::reverse(b_re);
+      Both::reverse(b_im);
+      load(w.re + k, c);
+      load(w.im + k, s);
+      combine(a_re, a_im, b_re, b_im, c, s, re, im);
+      Both::put(re, im, y + 2 * k);
+      k += Both::kWidth;
+    } else {
+      edge(k);
+      ++k;
+    }
+  }
+}
+
 // Elements [begin, end) of the transform of 2 * half real numbers, of half + 1 in all: y, from that of half pairs of
 // them, z. It is the transform of the even numbers plus i times that of the odd ones; symmetry separates the two. `w`
 // has the roots of 2 * half.
 template <int kBytes, class T>
 [[gnu::always_inline]] inline void separate_halves(const T* z, const Factors<T>& w, int64_t half, int64_t begin,
                                                    int64_t end, T* y) {
-  using V = typename Vector<T, kBytes>::type;
-  using Both = Turns<kBytes, T>;
   const auto separate = [](const auto& a_re, const auto& a_im, const auto& b_re, const auto& b_im, const auto& c,
                            const auto& s, auto& re, auto& im) __attribute__((always_inline)) {
     const auto even_re = (a_re + b_re) / 2, even_im = (a_im - b_im) / 2;
@@ -73,24 +97,10 @@ template <int kBytes, class T>
     re = even_re + odd_re * c - odd_im * s;
     im = even_im + odd_re * s + odd_im * c;
   };
-  for (int64_t k = begin; k < end;) {
-    if (k > 0 && k + Both::kWidth <= std::min(end, half)) {
-      V a_re, a_im, b_re, b_im, c, s, re, im;
-      Both::take(z + 2 * k, a_re, a_im);
-      Both::take(z + 2 * (half - k + 1 - Both::kWidth), b_re, b_im);
-      Both::reverse(b_re);
-      Both::reverse(b_im);
-      load(w.re + k, c);
-      load(w.im + k, s);
-      separate(a_re, a_im, b_re, b_im, c, s, re, im);
-      Both::put(re, im, y + 2 * k);
-      k += Both::kWidth;
-    } else {
-      const int64_t a = k == half ? 0 : k, b = k == 0 ? 0 : half - k;
-      separate(z[2 * a], z[2 * a + 1], z[2 * b], z[2 * b + 1], w.re[k], w.im[k], y[2 * k], y[2 * k + 1]);
-      ++k;
-    }
-  }
+  combine_mirrored<kBytes>(z, w, half, begin, end, y, separate, [&](int64_t k) __attribute__((always_inline)) {
+    const int64_t a = k == half ? 0 : k, b = k == 0 ? 0 : half - k;
+    separate(z[2 * a], z[2 * a + 1], z[2 * b], z[2 * b + 1], w.re[k], w.im[k], y[2 * k], y[2 * k + 1]);
+  });
 }
 
 // Back: pairs [begin, end) of `half`, z, from the half + 1 elements of x. Ignores imaginary parts of the first and the
@@ -98,8 +108,6 @@ template <int kBytes, class T>
 template <int kBytes, class T>
 [[gnu::always_inline]] inline void join_halves(const T* x, const Factors<T>& w, int64_t half, int64_t begin,
                                                int64_t end, T* z) {
-  using V = typename Vector<T, kBytes>::type;
-  using Both = Turns<kBytes, T>;
   const auto join = [](const auto& a_re, const auto& a_im, const auto& b_re, const auto& b_im, const auto& c,
                        const auto& s, auto& re, auto& im) __attribute__((always_inline)) {
     const auto even_re = a_re + b_re, even_im = a_im - b_im;
@@ -107,26 +115,12 @@ template <int kBytes, class T>
     re = even_re + odd_re * s - odd_im * c;
     im = even_im + odd_re * c + odd_im * s;
   };
-  for (int64_t k = begin; k < end;) {
-    if (k > 0 && k + Both::kWidth <= end) {
-      V a_re, a_im, b_re, b_im, c, s, re, im;
-      Both::take(x + 2 * k, a_re, a_im);
-      Both::take(x + 2 * (half - k + 1 - Both::kWidth), b_re, b_im);
-      Both::reverse(b_re);
-      Both::reverse(b_im);
-      load(w.re + k, c);
-      load(w.im + k, s);
-      join(a_re, a_im, b_re, b_im, c, s, re, im);
-      Both::put(re, im, z + 2 * k);
-      k += Both::kWidth;
-    } else {
-      const int64_t b = half - k;
-      const T zero = 0;
-      join(x[2 * k], k == 0 ? zero : x[2 * k + 1], x[2 * b], k == 0 ? zero : x[2 * b + 1], w.re[k], w.im[k], z[2 * k],
-           z[2 * k + 1]);
-      ++k;
-    }
-  }
+  combine_mirrored<kBytes>(x, w, half, begin, end, z, join, [&](int64_t k) __attribute__((always_inline)) {
+    const int64_t b = half - k;
+    const T zero = 0;
+    join(x[2 * k], k == 0 ? zero : x[2 * k + 1], x[2 * b], k == 0 ? zero : x[2 * b + 1], w.re[k], w.im[k], z[2 * k],
+         z[2 * k + 1]);
+  });
 }
 
 }  // namespace panto::cpu

@@ -22,25 +22,6 @@
 namespace panto {
 namespace {
 
-std::vector<int64_t> counted_axes(const std::vector<int64_t>& axes, int rank) {
-  std::vector<int64_t> counted;
-  for (const int64_t axis : axes) {
-    const int64_t a = normal_axis(axis, rank);
-    if (std::find(counted.begin(), counted.end(), a) != counted.end()) invalid("axes: expected each one once");
-    counted.push_back(a);
-  }
-  return counted;
-}
-
-// The dimensions of a tensor of this rank that are not among `axes`.
-std::vector<int64_t> others(const std::vector<int64_t>& axes, int rank) {
-  std::vector<int64_t> rest;
-  for (int64_t k = 0; k < rank; ++k) {
-    if (std::find(axes.begin(), axes.end(), k) == axes.end()) rest.push_back(k);
-  }
-  return rest;
-}
-
 // Elements but the first, and but the last, along an axis.
 Tensor behind_first(const Tensor& t, int64_t axis, int rank) {
   std::vector<int64_t> begin(static_cast<size_t>(rank), 0);
@@ -55,6 +36,13 @@ Tensor before_last(const Tensor& t, int64_t axis, int rank) {
 // Means of neighbours along an axis.
 Tensor means(const Tensor& y, int64_t axis, int rank) {
   return (behind_first(y, axis, rank) + before_last(y, axis, rank)) * 0.5;
+}
+
+// The means of y's neighbours along options.axis, and that axis, counted from the front.
+std::pair<Tensor, int64_t> means_along(const Tensor& y, const TrapezoidOptions& options, const char* what) {
+  const int rank = known_rank(y, what);
+  const int64_t axis = normal_axis(options.axis, rank);
+  return {means(y, axis, rank), axis};
 }
 
 }  // namespace
@@ -100,17 +88,17 @@ Tensor tensordot(Arg a, Arg b, const std::vector<int64_t>& axes_a, const std::ve
     if (axes_a.size() != axes_b.size()) {
       invalid("tensordot: expected as many axes of both, got {} and {}", axes_a.size(), axes_b.size());
     }
-    const std::vector<int64_t> summed_a = counted_axes(axes_a, left), summed_b = counted_axes(axes_b, right);
-    std::vector<int64_t> order_a = others(summed_a, left), order_b = summed_b;
+    const std::vector<int64_t> summed_a = normal_axes(axes_a, left), summed_b = normal_axes(axes_b, right);
+    std::vector<int64_t> order_a = other_axes(summed_a, left), order_b = summed_b;
     const auto kept = static_cast<int64_t>(order_a.size()), summed = static_cast<int64_t>(summed_a.size());
     order_a.insert(order_a.end(), summed_a.begin(), summed_a.end());
-    const std::vector<int64_t> rest_b = others(summed_b, right);
+    const std::vector<int64_t> rest_b = other_axes(summed_b, right);
     order_b.insert(order_b.end(), rest_b.begin(), rest_b.end());
     const Tensor p = transpose(x, order_a), q = transpose(y, order_b);
-    const Tensor rows = slice(sizes_of(p), {int64_t{0}}, {kept}), between = slice(sizes_of(p), {kept}, {int64_t{-1}});
-    const Tensor columns = slice(sizes_of(q), {summed}, {int64_t{-1}});
+    const Tensor rows = part_of(sizes_of(p), 0, kept), between = part_of(sizes_of(p), kept, -1);
+    const Tensor columns = part_of(sizes_of(q), summed, -1);
     const auto whole = [](const Tensor& sizes) { return reduce_prod(sizes, 0, {.keep_dims = true}); };
-    const Tensor first = slice(sizes_of(q), {int64_t{0}}, {summed});
+    const Tensor first = part_of(sizes_of(q), 0, summed);
     const Tensor product = matmul(reshape(p, concat({whole(rows), whole(between)}, 0)),
                                   reshape(q, concat({whole(first), whole(columns)}, 0)));
     return reshape(product, concat({rows, columns}, 0));
@@ -142,11 +130,9 @@ Tensor l2_normalize(Arg x, int64_t axis, double epsilon) {
 }
 
 Tensor trapezoid(Arg y, const TrapezoidOptions& options) {
-  return from_caller(y.where(), [&]() -> Tensor {
-    const Tensor t = identity(std::move(y));
-    const int rank = known_rank(t, "trapezoid");
-    const int64_t axis = normal_axis(options.axis, rank);
-    return reduce_sum(means(t, axis, rank), axis) * options.dx;
+  return from_caller(y.where(), [&] {
+    const auto [heights, axis] = means_along(identity(std::move(y)), options, "trapezoid");
+    return reduce_sum(heights, axis) * options.dx;
   });
 }
 Tensor trapezoid(Arg y, Arg x, int64_t axis) {
@@ -163,11 +149,9 @@ Tensor trapezoid(Arg y, Arg x, int64_t axis) {
   });
 }
 Tensor cumulative_trapezoid(Arg y, const TrapezoidOptions& options) {
-  return from_caller(y.where(), [&]() -> Tensor {
-    const Tensor t = identity(std::move(y));
-    const int rank = known_rank(t, "cumulative_trapezoid");
-    const int64_t axis = normal_axis(options.axis, rank);
-    return cumsum(means(t, axis, rank), axis) * options.dx;
+  return from_caller(y.where(), [&] {
+    const auto [heights, axis] = means_along(identity(std::move(y)), options, "cumulative_trapezoid");
+    return cumsum(heights, axis) * options.dx;
   });
 }
 Tensor interp(Arg x, Arg points, Arg values) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "panto/lib/base/text/format.h"
@@ -23,18 +22,6 @@ int64_t known_size(const Tensor& t, int64_t axis, const char* what) {
   const int64_t size = t.partial_shape().dim(static_cast<int>(axis));
   if (size < 0) invalid("{}: expected a known dimension {}, got shape {}", what, axis, t.partial_shape().to_string());
   return size;
-}
-
-int rank_of_at_least(const Tensor& t, int least, const char* what) {
-  const int rank = known_rank(t, what);
-  if (rank < least) {
-    invalid("{}: expected a rank of at least {}, got shape {}", what, least, t.partial_shape().to_string());
-  }
-  return rank;
-}
-
-Tensor part_of(const Tensor& dims, int64_t begin, int64_t count) {
-  return slice(dims, std::vector<int64_t>{begin}, std::vector<int64_t>{count});
 }
 
 // Of `count` numbers.
@@ -62,10 +49,7 @@ Tensor swapaxes(Arg x, int64_t a, int64_t b) {
   return from_caller(x.where(), [&]() -> Tensor {
     const Tensor t = identity(std::move(x));
     const int rank = known_rank(t, "swapaxes");
-    std::vector<int64_t> order(static_cast<size_t>(rank));
-    std::iota(order.begin(), order.end(), int64_t{0});
-    std::swap(order[static_cast<size_t>(normal_axis(a, rank))], order[static_cast<size_t>(normal_axis(b, rank))]);
-    return transpose(t, order);
+    return transpose(t, swapped_order(normal_axis(a, rank), normal_axis(b, rank), rank));
   });
 }
 Tensor moveaxis(Arg x, int64_t from, int64_t to) {
@@ -182,10 +166,7 @@ Tensor diagonal(Arg x, int64_t offset, int64_t first, int64_t second) {
     const int rank = rank_of_at_least(t, 2, "diagonal");
     const int64_t a = normal_axis(first, rank), b = normal_axis(second, rank);
     if (a == b) invalid("diagonal: expected two dimensions, got {} and {}", first, second);
-    std::vector<int64_t> order;
-    for (int64_t k = 0; k < rank; ++k) {
-      if (k != a && k != b) order.push_back(k);
-    }
+    std::vector<int64_t> order = other_axes({a, b}, rank);
     order.push_back(a);
     order.push_back(b);
     return matrix_diag_part(transpose(t, order), static_cast<int>(offset), zeros({}, t.dtype()));
@@ -249,8 +230,10 @@ Tensor masked_fill(Arg x, Arg mask, Arg value) {
 Tensor argwhere(Arg condition) { return nonzero(std::move(condition)); }
 Tensor isin(Arg x, Arg values) {
   return from_caller(x.where(), [&]() -> Tensor {
-    const Tensor t = identity(std::move(x)), sorted = sort(reshape(std::move(values), {-1}));
-    return searchsorted(sorted, t, {.right = true}) > searchsorted(sorted, t);
+    const Tensor t = identity(std::move(x)), flat = reshape(std::move(values), {-1});
+    // NaN is equal to nothing, and has no place in the order that a search relies on.
+    const Tensor sorted = sort(masked_select(flat, flat == flat));
+    return logical_and(searchsorted(sorted, t, {.right = true}) > searchsorted(sorted, t), t == t);
   });
 }
 

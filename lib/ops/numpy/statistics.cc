@@ -24,27 +24,21 @@ bool is_floating(const Tensor& x) { return dtypes::kFloating.contains(x.dtype())
 Tensor as_floating(const Tensor& x) { return is_floating(x) ? x : cast(x, kFloat64); }
 
 // The axes in ascending order; all of them if there are none.
-std::vector<int64_t> counted_axes(const std::vector<int64_t>& axes, int rank) {
-  std::vector<int64_t> counted;
-  for (const int64_t axis : axes) counted.push_back(normal_axis(axis, rank));
+std::vector<int64_t> ascending_axes(const std::vector<int64_t>& axes, int rank) {
+  std::vector<int64_t> counted = axes.empty() ? other_axes({}, rank) : normal_axes(axes, rank);
   std::sort(counted.begin(), counted.end());
-  if (std::adjacent_find(counted.begin(), counted.end()) != counted.end()) invalid("axis: expected each one once");
-  for (int64_t k = 0; axes.empty() && k < rank; ++k) counted.push_back(k);
   return counted;
 }
 
 // x with these dimensions joined to the last one.
 Tensor as_lines(const Tensor& x, const std::vector<int64_t>& axes, int rank) {
-  std::vector<int64_t> order;
-  for (int64_t k = 0; k < rank; ++k) {
-    if (!std::binary_search(axes.begin(), axes.end(), k)) order.push_back(k);
-  }
+  std::vector<int64_t> order = other_axes(axes, rank);
   const auto kept = static_cast<int64_t>(order.size());
   if (kept == 0) return reshape(x, {-1});
   order.insert(order.end(), axes.begin(), axes.end());
   const Tensor moved = transpose(x, order), dims = sizes_of(moved);
-  const Tensor line = reduce_prod(slice(dims, {kept}, {-1}), 0, {.keep_dims = true});
-  return reshape(moved, concat({slice(dims, {int64_t{0}}, {kept}), line}, 0));
+  const Tensor line = reduce_prod(part_of(dims, kept, -1), 0, {.keep_dims = true});
+  return reshape(moved, concat({part_of(dims, 0, kept), line}, 0));
 }
 
 // The elements of sorted lines at positions q (n - 1); as many results as q, along the last dimension.
@@ -72,7 +66,7 @@ Tensor quantiles(const Tensor& x, const std::vector<double>& q, bool is_list, co
     if (!(part >= 0 && part <= 1)) invalid("q: expected numbers from 0 to 1, got {}", part);
   }
   const int rank = known_rank(x, "quantile");
-  const std::vector<int64_t> axes = counted_axes(options.axis, rank);
+  const std::vector<int64_t> axes = ascending_axes(options.axis, rank);
   const Tensor sorted = sort(as_lines(as_floating(x), axes, rank));
   const Tensor found = between(sorted, q, options.method);
   // NaN is the last in order.

@@ -36,14 +36,6 @@ Tensor raised_cosine(double middle, int64_t length, bool periodic, DType dtype) 
   return cast(tensor(values), dtype);
 }
 
-int rank_with_signal(const Tensor& t, int least, const char* what) {
-  const int rank = known_rank(t, what);
-  if (rank < least) {
-    invalid("{}: expected a rank of at least {}, got shape {}", what, least, t.partial_shape().to_string());
-  }
-  return rank;
-}
-
 int64_t transformed_length(int64_t length, const StftOptions& options) {
   check_positive(length, 1);
   return options.fft_length.value_or(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length))));
@@ -70,7 +62,7 @@ Tensor frame(Arg x, int64_t length, int64_t step, const FrameOptions& options) {
   return from_caller(x.where(), [&]() -> Tensor {
     check_positive(length, step);
     Tensor t = identity(std::move(x));
-    const int rank = rank_with_signal(t, 1, "frame");
+    const int rank = rank_of_at_least(t, 1, "frame");
     const Tensor size = sizes_of(t)[-1];
     Tensor count;
     if (options.pad_end) {
@@ -88,16 +80,17 @@ Tensor frame(Arg x, int64_t length, int64_t step, const FrameOptions& options) {
 Tensor overlap_and_add(Arg frames, int64_t step) {
   return from_caller(frames.where(), [&]() -> Tensor {
     const Tensor t = identity(std::move(frames));
-    const int rank = rank_with_signal(t, 2, "overlap_and_add");
+    const int rank = rank_of_at_least(t, 2, "overlap_and_add");
     const int64_t length = t.partial_shape().dim(rank - 1);
     if (length < 0) invalid("overlap_and_add: expected frames of known length, got {}", t.partial_shape().to_string());
     check_positive(length, step);
     const Tensor sizes = sizes_of(t), count = sizes[-2];
     const Tensor whole = maximum((count - int64_t{1}) * step + length, int64_t{0});
     // Sums of segments are along the first dimension.
-    const Tensor elements = transpose(reshape(t, concat({reshape(int64_t{-1}, {1}), reshape(count * length, {1})}, 0)));
+    const Tensor outer = part_of(sizes, 0, rank - 2), signals = reduce_prod(outer, 0, {.keep_dims = true});
+    const Tensor elements = transpose(reshape(t, concat({signals, reshape(count * length, {1})}, 0)));
     const Tensor sums = unsorted_segment_sum(elements, reshape(places_of(count, length, step), {-1}), whole);
-    return reshape(transpose(sums), concat({slice(sizes, {int64_t{0}}, {int64_t{rank - 2}}), reshape(whole, {1})}, 0));
+    return reshape(transpose(sums), concat({outer, reshape(whole, {1})}, 0));
   });
 }
 
@@ -113,7 +106,7 @@ Tensor inverse_stft(Arg spectra, int64_t length, int64_t step, const StftOptions
   return from_caller(spectra.where(), [&]() -> Tensor {
     const int64_t n = transformed_length(length, options);
     const Tensor frames = irfft(std::move(spectra), n);
-    const int rank = rank_with_signal(frames, 2, "inverse_stft");
+    const int rank = rank_of_at_least(frames, 2, "inverse_stft");
     Tensor cut = frames;
     if (n > length) {
       std::vector<int64_t> size(static_cast<size_t>(rank), -1);
