@@ -134,7 +134,7 @@ Tensor logical_xor(Arg x, Arg y) {
 
 Tensor nan_to_num(Arg x, const NanToNumOptions& options) {
   return from_caller(x.where(), [&]() -> Tensor {
-    const Tensor t = identity(std::move(x));
+    Tensor t = identity(std::move(x));
     if (!is_floating(t)) return t;
     const double most = largest(t.dtype());
     const Tensor finite = select(isnan(t), options.nan, t);

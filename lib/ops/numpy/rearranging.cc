@@ -72,7 +72,7 @@ Tensor flatten(Arg x, int64_t first, int64_t last) {
 }
 Tensor rot90(Arg x, int64_t times) {
   return from_caller(x.where(), [&]() -> Tensor {
-    const Tensor t = identity(std::move(x));
+    Tensor t = identity(std::move(x));
     rank_of_at_least(t, 2, "rot90");
     switch ((times % 4 + 4) % 4) {
       case 1: return flip(swapaxes(t, 0, 1), 0);
