@@ -1,5 +1,5 @@
 // Variables on the GPU: reads and assignments. A value is changed in place if no other tensor shares it.
-#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
@@ -17,22 +17,6 @@ const CudaKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initiali
 const CudaKernel read_variable_kernel("ReadVariableOp", dtypes::kBytes, state::read);
 const CudaKernel assign_variable_kernel("AssignVariableOp", dtypes::kBytes, state::assign);
 
-// Calls change(i) for each of n elements.
-template <class Change>
-__global__ void __launch_bounds__(cuda::kThreads) run_changes(int64_t n, Change change) {
-  const int64_t step = int64_t{blockDim.x} * gridDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) change(i);
-}
-
-template <class Change>
-void launch(const KernelContext& c, int64_t n, const Change& change) {
-  if (n == 0) return;
-  cuda::CudaDevice& device = cuda::device_of(c);
-  const cuda::DeviceUse stream = device.use();
-  run_changes<<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, change);
-  cuda::check(cudaGetLastError(), "starting a kernel");
-}
-
 // v = F(v, delta).
 template <class F, class T>
 struct ChangeBy {
@@ -45,7 +29,8 @@ template <class F>
 struct AssignChange {
   template <class T>
   static void run(KernelContext& c) {
-    state::update<T>(c, 1, [&](T* v, int64_t n) { launch(c, n, ChangeBy<F, T>{v, c.data<T>(1)}); });
+    state::update<T>(
+        c, 1, [&](T* v, int64_t n) { cuda::for_each_index(cuda::device_of(c), n, ChangeBy<F, T>{v, c.data<T>(1)}); });
   }
 };
 

@@ -1,0 +1,26 @@
+// The simplest loop on the GPU: something that is done for each index.
+//
+//   for_each_index(device_of(c), n, SetTo<T>{c.out_data<T>(0), value});   // calls it(i) for each i in [0, n)
+#pragma once
+
+#include "panto/device/cuda/elementwise/loops.cuh"
+
+namespace panto::cuda {
+
+template <class Function>
+__global__ void __launch_bounds__(kThreads) run_for_each_index(int64_t n, Function function) {
+  const int64_t step = int64_t{blockDim.x} * gridDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) function(i);
+}
+
+// `function` is copied to the device, so it has pointers to the device's memory, and numbers. Calls for different
+// indices run in any order, at the same time.
+template <class Function>
+void for_each_index(CudaDevice& device, int64_t n, const Function& function) {
+  if (n == 0) return;
+  const DeviceUse stream = device.use();
+  run_for_each_index<<<grid_size(device, n), kThreads, 0, stream>>>(n, function);
+  check(cudaGetLastError(), "starting a kernel");
+}
+
+}  // namespace panto::cuda
