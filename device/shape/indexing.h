@@ -1,4 +1,4 @@
-// Gather and OneHot on every back-end: their dimensions and index types.
+// Gather, OneHot and rows on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,13 @@ void with_index_type(DType type, F&& f) {
     case kInt64: return f.template operator()<int64_t>();
     default: fail(Code::kInternal, "indices: expected an integer type, got " + std::string(dtype_name(type)));
   }
+}
+
+// Returns the number of elements of a row along the first dimension.
+inline int64_t row_size(const Shape& shape) {
+  int64_t size = 1;
+  for (int k = 1; k < shape.rank(); ++k) size *= shape[k];
+  return size;
 }
 
 // GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
