@@ -16,6 +16,9 @@ enum class Fault : uint32_t {
   kRepeatedIndex,
   kLabelOutOfRange,
   kRateOutOfRange,
+  kSegmentOutOfOrder,
+  kNotANumber,
+  kRangeOutOfOrder,
 };
 
 // Throws InvalidArgument with the message for this fault.

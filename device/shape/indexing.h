@@ -21,12 +21,12 @@ void with_index_type(DType type, F&& f) {
   }
 }
 
+// Returns `shape` with dimension `first` in the place of its first `replaced` ones.
+PANTO_EXPORT Shape with_first(int64_t first, const Shape& shape, int replaced = 1);
+// Returns the product of the dimensions from `rank` on.
+PANTO_EXPORT int64_t numel_behind(const Shape& shape, int rank);
 // Returns the number of elements of a row along the first dimension.
-inline int64_t row_size(const Shape& shape) {
-  int64_t size = 1;
-  for (int k = 1; k < shape.rank(); ++k) size *= shape[k];
-  return size;
-}
+inline int64_t row_size(const Shape& shape) { return numel_behind(shape, 1); }
 
 // GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
 struct GatherDims {

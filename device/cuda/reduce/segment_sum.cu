@@ -5,26 +5,12 @@
 
 #include "panto/device/cuda/array/array_index.h"
 #include "panto/device/cuda/array/index_list.cuh"
-#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/reduce/sorted_rows.h"
 #include "panto/device/cuda/storage.cuh"
 #include "panto/device/scratch.h"
 
 namespace panto::cuda {
 namespace {
-
-// Rows without a valid segment get the key `segments`, so that they come last.
-struct KeyOfRow {
-  IndexList ids;
-  int64_t segments;
-  uint32_t* keys;
-  Fault* fault;
-  __device__ void operator()(int64_t i) const {
-    const int64_t id = index_at(ids, i);
-    if (id >= segments) note(fault, Fault::kIndexOutOfRange);
-    keys[i] = static_cast<uint32_t>(id < 0 || id >= segments ? segments : id);
-  }
-};
 
 // The sorted rows, in pieces.
 struct Sorted {
@@ -149,7 +135,6 @@ template <class T>
 void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64_t segments, T* out,
                   int64_t out_count) {
   const int64_t rows = ids.count;
-  expect_sortable(rows, segments);
   const DeviceUse stream = device.use();
   if (out_count > 0) {
     check(cudaMemsetAsync(out, 0, static_cast<size_t>(out_count) * sizeof(T), stream), "filling with zeros");
@@ -157,9 +142,7 @@ void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64
   if (rows == 0) return;
   if (out_count == 0) return check_indices(device, ids, std::numeric_limits<int64_t>::min(), segments);
 
-  const Scratch<uint32_t> keys(device, rows);
-  for_each_index(device, rows, KeyOfRow{ids, segments, keys.data(), device.fault()});
-  const SortedRows order(device, keys.data(), rows, segments);
+  const SortedRows order = sort_by_segment(device, ids, segments);
   const int64_t columns = out_count / segments;
   const Sorted sorted{
       order.keys(), order.rows(), static_cast<uint32_t>(rows), piece_size(rows), static_cast<uint32_t>(segments),

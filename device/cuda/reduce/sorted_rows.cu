@@ -4,6 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <limits>
 
+#include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"
 
 namespace panto::cuda {
@@ -12,6 +13,18 @@ namespace {
 struct NumberRows {
   uint32_t* rows;
   __device__ void operator()(int64_t i) const { rows[i] = static_cast<uint32_t>(i); }
+};
+
+struct KeyOfRow {
+  IndexList ids;
+  int64_t segments;
+  uint32_t* keys;
+  Fault* fault;
+  __device__ void operator()(int64_t i) const {
+    const int64_t id = index_at(ids, i);
+    if (id >= segments) note(fault, Fault::kIndexOutOfRange);
+    keys[i] = static_cast<uint32_t>(id < 0 || id >= segments ? segments : id);
+  }
 };
 
 }  // namespace
@@ -42,6 +55,14 @@ SortedRows::SortedRows(CudaDevice& device, const uint32_t* keys, int64_t count, 
   sort(nullptr);
   const Scratch<uint8_t> space(device, std::max<int64_t>(1, static_cast<int64_t>(bytes)));
   sort(space.data());
+}
+
+SortedRows sort_by_segment(CudaDevice& device, const IndexList& ids, int64_t segments) {
+  expect_sortable(ids.count, segments);
+  const Scratch<uint32_t> keys(device, ids.count);
+  const DeviceUse stream = device.use();
+  for_each_index(device, ids.count, KeyOfRow{ids, segments, keys.data(), device.fault()});
+  return {device, keys.data(), ids.count, segments};
 }
 
 }  // namespace panto::cuda

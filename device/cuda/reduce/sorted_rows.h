@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "panto/device/cuda/array/array_index.h"
 #include "panto/device/cuda/device.h"
 #include "panto/device/scratch.h"
 
@@ -23,6 +24,10 @@ class SortedRows {
   int64_t count_;
   Scratch<uint32_t> numbers_;
 };
+
+// Sorts rows by segment. Those with a negative id come last, with the key `segments`; so do those with an id of
+// `segments` or more, which are reported as a fault.
+SortedRows sort_by_segment(CudaDevice& device, const IndexList& ids, int64_t segments);
 
 // Throws Unimplemented unless both are below 2^31. Call it before memory for the keys is asked for.
 void expect_sortable(int64_t rows, int64_t keys);

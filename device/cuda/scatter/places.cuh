@@ -1,11 +1,10 @@
-// The slices of a tensor that index rows address, as GatherNd, ScatterNd and updates of variables take them; and the
-// rows of one slice, one after the other.
+// The slices of a tensor that index rows address, as GatherNd, ScatterNd and updates of variables take them.
 #pragma once
 
 #include <cstdint>
 
 #include "panto/device/cuda/array/index_list.cuh"
-#include "panto/device/cuda/reduce/sorted_rows.h"
+#include "panto/device/cuda/reduce/runs.cuh"
 #include "panto/device/scratch.h"
 #include "panto/device/shape/positions.h"
 #include "panto/lib/core/tensor/shape.h"
@@ -36,28 +35,6 @@ Places places_of(const KernelContext& c, int i, const Positions& positions);
 Places rows_of(const KernelContext& c, int i, int64_t rows);
 // Reports a fault if an index is out of range.
 void check_places(CudaDevice& device, const Places& places);
-
-// Rows in the order of their keys, on the device.
-struct Runs {
-  const uint32_t* keys;
-  const uint32_t* rows;
-  int64_t count;
-  uint32_t limit;         // rows with this key are left out
-  const uint32_t* wrong;  // not 0: all rows are left out
-
-  // True if the i-th row is the first (the last) with its key.
-  __device__ bool begins_at(int64_t i) const { return valid(i) && (i == 0 || keys[i - 1] != keys[i]); }
-  __device__ bool ends_at(int64_t i) const { return valid(i) && (i + 1 == count || keys[i + 1] != keys[i]); }
-  // Calls visit(number of the row) for the rows with the key of the i-th, from this one on.
-  template <class Visit>
-  __device__ void for_each(int64_t i, const Visit& visit) const {
-    const uint32_t key = keys[i];
-    for (; i < count && keys[i] == key; ++i) visit(int64_t{rows[i]});
-  }
-
- private:
-  __device__ bool valid(int64_t i) const { return *wrong == 0 && keys[i] < limit; }
-};
 
 // The rows that address slices, sorted by slice. An index out of range is reported as a fault, and leaves out all rows:
 // then nothing is changed, as on the CPU. Throws Unimplemented for 2^31 rows or slices.
