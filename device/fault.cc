@@ -20,6 +20,8 @@ void throw_fault(Fault fault) {
     case Fault::kNotANumber: fail(Code::kInvalidArgument, "values: expected numbers, got NaN");
     case Fault::kRangeOutOfOrder:
       fail(Code::kInvalidArgument, "value_range: expected a lower end below the upper one, got another one");
+    case Fault::kParameterOutOfRange:
+      fail(Code::kInvalidArgument, "parameters: expected finite ones that the result can hold, got another one");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

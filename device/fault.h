@@ -19,6 +19,7 @@ enum class Fault : uint32_t {
   kSegmentOutOfOrder,
   kNotANumber,
   kRangeOutOfOrder,
+  kParameterOutOfRange,
 };
 
 // Throws InvalidArgument with the message for this fault.

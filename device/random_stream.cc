@@ -1,5 +1,8 @@
 #include "panto/device/random_stream.h"
 
+#include <numeric>
+#include <utility>
+
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/varint.h"
 #include "panto/lib/core/tensor/resource.h"
@@ -120,7 +123,8 @@ Stream advance_generator(KernelContext& c, int64_t before, uint64_t delta) {
     invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
   }
   Stream stream;
-  generator.update(c.device(), [&](Tensor& state) {
+  // The host reads the numbers, so the variable stays in its memory, whatever the device.
+  generator.update(c.device().host_memory() ? c.device() : cpu_device(), [&](Tensor& state) {
     if (state.numel() != before + 3) {
       invalid("resource: expected a generator of {} numbers, got {}", before + 3, state.numel());
     }
@@ -143,5 +147,26 @@ Stream generator_stream(KernelContext& c, uint64_t delta) {
 }
 
 Stream tagged_generator_stream(KernelContext& c, uint64_t delta) { return advance_generator(c, 1, delta); }
+
+void read_and_skip_generator(KernelContext& c) {
+  const Stream stream = generator_stream(c, *c.data<uint64_t>(2));
+  auto* out = c.out_data<int64_t>(0);
+  for (const uint64_t number : {stream.low, stream.high, stream.key}) *out++ = static_cast<int64_t>(number);
+}
+
+void skip_generator(KernelContext& c) { generator_stream(c, static_cast<uint64_t>(*c.data<int64_t>(2))); }
+
+std::vector<int64_t> random_order(const Stream& stream, int64_t count) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  philox::WordsInOrder words(stream);
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    const size_t choice = words.next() % static_cast<uint32_t>(order.size() - i);
+    std::swap(order[i], order[i + choice]);
+  }
+  return order;
+}
+
+uint64_t blocks_of_order(int64_t count) { return static_cast<uint64_t>(count + 2) / 4; }
 
 }  // namespace panto

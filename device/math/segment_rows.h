@@ -2,33 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "panto/device/math/convert.h"
 #include "panto/device/math/functors.h"
+#include "panto/device/math/limits.h"
 
 namespace panto {
-
-// The highest finite number.
-template <class T>
-T highest() {
-  if constexpr (std::is_same_v<T, Half>) {
-    return convert<T>(0x1.FFCp15F);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return convert<T>(0x1.FEp127F);
-  } else {
-    return std::numeric_limits<T>::max();
-  }
-}
-template <class T>
-T lowest() {
-  if constexpr (is_half_type<T>) {
-    return convert<T>(-convert<float>(highest<T>()));
-  } else {
-    return std::numeric_limits<T>::lowest();
-  }
-}
 
 // How two rows are joined, and the value of an empty segment: `nothing` for unsorted ids, `gap` for sorted ids.
 struct AddRows : AddFn {
