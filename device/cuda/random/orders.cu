@@ -6,6 +6,7 @@
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/math/simon.h"
+#include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/random_stream.h"
 #include "panto/device/scratch.h"
@@ -59,7 +60,7 @@ struct ShuffleIndex {
   __device__ void operator()(int64_t i) const {
     const T last = most[each_most ? i : 0], at = index[each_index ? i : 0];
     out[i] = 0;
-    if (last < T{0} || at < T{0} || at > last) return cuda::note(fault, Fault::kIndexOutOfRange);
+    if (k::is_negative(last) || k::is_negative(at) || at > last) return cuda::note(fault, Fault::kIndexOutOfRange);
     SimonKey key;
     for (int k = 0; k < 3; ++k) key.words[k] = static_cast<uint32_t>(cuda::index_at(keys, (each_key ? 3 * i : 0) + k));
     out[i] = static_cast<T>(shuffled_index(static_cast<uint64_t>(at), key, static_cast<uint64_t>(last), rounds));
