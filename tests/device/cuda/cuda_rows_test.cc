@@ -1,6 +1,7 @@
-// Ops that change variables or draw from a generator on the GPU against the CPU: the op table asks only ops without
-// effects there.
+// Rows on the GPU against the CPU: more of them than the samples of the op table have, and in ops that change variables
+// or draw from a generator, which the table does not ask there. And what a GPU says of bad values.
 #include <boost/test/unit_test.hpp>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,64 @@ BOOST_AUTO_TEST_CASE(rows_become_what_they_become_on_the_cpu) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_become_what_they_become_on_the_cpu) {
+  for (const DType type : {kFloat32, kInt32, kBFloat16}) {
+    const Tensor table = values({kRows, kWidth}, type), updates = values({kUpdates, kWidth}, type, 0.21f);
+    const Tensor rows = mixed(kUpdates, kRows / 2, kInt32), places = reshape(rows, {kUpdates, 1});
+    for (const char* op : {"TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"}) {
+      compare(op, {table, places, updates}, 0);
+    }
+    compare("TensorScatterUpdate", {table, places, updates}, 0);
+    compare("ScatterNd", {places, updates, tensor({50, 7})}, 0);
+    compare("GatherNd", {table, places}, 0);
+    for (const char* op : {"UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"}) {
+      compare(op, {updates, rows - 1, tensor(static_cast<int32_t>(kRows))}, 0);
+    }
+    const Tensor ids = floor_div(range(0, static_cast<int32_t>(kUpdates), 1), 7) * 2;  // with gaps
+    for (const char* op : {"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}) {
+      compare(op, {updates, ids}, 0);
+    }
+    compare("DynamicPartition", {updates, rows}, 0, {{"num_partitions", AttrValue(int64_t{kRows})}});
+    compare("DynamicStitch", {rows, mixed(kRows, kUpdates, kInt32), updates, table}, 0);
+    compare("Where", {cast(greater(updates, cast(tensor(2), type)), kBool)}, 0);
+  }
+  const Tensor numbers = mixed(3000, 70, kInt32), weights = values({3000}, kFloat32);
+  compare("DenseBincount", {numbers, tensor(60), weights}, 0);
+  compare("DenseBincount", {reshape(numbers, {3, 1000}), tensor(60), fill({0}, 0.f)}, 0);
+  compare("HistogramFixedWidth", {weights, tensor({1.1f, 2.9f}), tensor(13)}, 0);
+  compare("RandomIndexShuffle", {range(0, 1000, 1), tensor({1, 2, 3}), tensor(1233)}, 0);
+}
+
+BOOST_AUTO_TEST_CASE(bad_values_are_errors) {
+  const auto refused = [](const char* op, const Tensors& inputs, const char* text, const Attrs& attrs = {}) {
+    BOOST_TEST_CONTEXT(op) {
+      const auto run = [&] {
+        results(op, inputs, attrs, *gpu());
+        gpu()->synchronize();
+      };
+      expect_error_begins(run, std::string("InvalidArgument: ") + text);
+    }
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor data = tensor({1.f, 2.f, 3.f});
+  refused("GatherNd", {data, tensor({{3}})}, "indices: expected all in range");
+  refused("ScatterNd", {tensor({{4}}), tensor({1.f}), tensor({4})}, "indices: expected all in range");
+  refused("UnsortedSegmentMax", {data, tensor({0, 1, 2}), tensor(2)}, "indices: expected all in range");
+  refused("SegmentSum", {data, tensor({0, 2, 1})}, "segment_ids: expected ids of at least 0 in order");
+  refused("SegmentMax", {data, tensor({-1, 0, 0})}, "segment_ids: expected ids of at least 0 in order");
+  refused("DynamicPartition", {data, tensor({0, 2, 1})}, "indices: expected all in range",
+          {{"num_partitions", AttrValue(int64_t{2})}});
+  refused("DynamicStitch", {tensor({0, -1}), tensor({1.f, 2.f})}, "indices: expected all in range");
+  refused("DenseBincount", {tensor({0, -1}), tensor(2), tensor({1.f, 2.f})}, "indices: expected all in range");
+  refused("HistogramFixedWidth", {tensor({1.f, nan}), tensor({0.f, 2.f}), tensor(3)}, "values: expected numbers");
+  refused("HistogramFixedWidth", {data, tensor({2.f, 2.f}), tensor(3)}, "value_range: expected a lower end");
+  refused("StatelessRandomPoisson", {tensor({3, 2}), tensor({1, 2}), tensor({1.f, nan})}, "parameters: expected",
+          {{"dtype", AttrValue(kFloat32)}});
+  refused("StatelessRandomBinomial", {tensor({3, 1}), tensor({1, 2}), tensor({1e30f}), tensor({0.5f})},
+          "parameters: expected");
+  refused("RandomIndexShuffle", {tensor({1, 5}), tensor({1, 2, 3}), tensor(4)}, "indices: expected all in range");
 }
 
 BOOST_AUTO_TEST_CASE(updates_that_are_refused_change_nothing) {
