@@ -116,25 +116,28 @@ Stream next_stream(KernelContext& c) {
 
 namespace {
 
-// The variable holds `before` other numbers, then the three numbers of the generator.
+// The variable holds `before` other numbers, at most one, then the three numbers of the generator.
 Stream advance_generator(KernelContext& c, int64_t before, uint64_t delta) {
   VariableResource& generator = variable_of(c.in(0));
   if (generator.dtype() != kInt64) {
     invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
   }
   Stream stream;
-  // The host reads the numbers, so the variable stays in its memory, whatever the device.
-  generator.update(c.device().host_memory() ? c.device() : cpu_device(), [&](Tensor& state) {
+  Device& device = c.device();
+  generator.update(device, [&](Tensor& state) {
     if (state.numel() != before + 3) {
       invalid("resource: expected a generator of {} numbers, got {}", before + 3, state.numel());
     }
-    auto* numbers = mutable_data<int64_t>(state);
-    if (before > 0) expect_philox(*numbers);
-    numbers += before;
+    // Wherever the variable is, it stays there.
+    int64_t all[4];
+    device.copy_to_host(all, state.impl()->data, state.nbytes());
+    if (before > 0) expect_philox(all[0]);
+    int64_t* const numbers = all + before;
     stream = {.key = static_cast<uint64_t>(numbers[2]),
               .low = static_cast<uint64_t>(numbers[0]),
               .high = static_cast<uint64_t>(numbers[1])};
     detail::advance_random(numbers, delta);
+    device.copy_from_host(mutable_data<int64_t>(state), all, state.nbytes());
   });
   return stream;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
 
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"

@@ -1,10 +1,6 @@
 // Samples of distributions with parameters, and random orders: TensorFlow's methods, including which words of the
 // stream they consume.
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"

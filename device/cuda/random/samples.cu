@@ -1,6 +1,7 @@
 // Samples of distributions with parameters: one thread per sample, with the CPU's numbers. Logarithms and powers are
 // the device's own and differ in the last bits.
 #include <memory>
+#include <type_traits>
 
 #include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"

@@ -1,5 +1,6 @@
 // Counts of integers and of numbers in bins. The elements are sorted by bin; what is in a bin is found by bisection.
-#include <algorithm>
+
+#include <type_traits>
 
 #include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"

@@ -1,6 +1,7 @@
 // Segment sums, means, products and extremes whose order of additions is the CPU's: one thread joins all rows of a
 // segment, in order. (segment_sum.cu has sums of real numbers for unsorted ids, which are joined piece by piece.)
 #include <limits>
+#include <utility>
 
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/scatter/change.cuh"

@@ -1,4 +1,6 @@
 // Updates of slices by position: of new tensors, of copies of tensors, and of variables.
+#include <type_traits>
+
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/scatter/change.cuh"
 #include "panto/device/math/functors.h"

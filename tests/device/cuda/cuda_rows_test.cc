@@ -217,6 +217,9 @@ BOOST_AUTO_TEST_CASE(generators_go_on_behind_what_was_drawn) {
   compare("RngReadAndSkip", {state, tensor(1), cast(tensor(1000), kUint64)}, 0);
   compare("RngSkip", {state, tensor(int64_t{1}), tensor(int64_t{1000})}, 0);
   compare("StatefulStandardNormal", {tagged, tensor({9, 5})}, 1e-6, {{"dtype", AttrValue(kFloat32)}});
+  const Variable there(state.to(*gpu()), "generator");
+  dispatch::call("RngReadAndSkip", Tensors{there.handle(), tensor(1), cast(tensor(1000), kUint64)});
+  BOOST_TEST(&there.value().device() == gpu());
   compare("StatefulRandomBinomial",
           {state, tensor(int64_t{1}), tensor({50, 2}), tensor({12.f, 200.f}), tensor({0.25f, 0.5f})}, 0);
 }
