@@ -15,6 +15,13 @@ void throw_fault(Fault fault) {
       fail(Code::kInvalidArgument, "labels: expected classes in [0, number of classes), got another one");
     case Fault::kRateOutOfRange:
       fail(Code::kInvalidArgument, "lr, l1, l2: expected more than 0, at least 0 and at least 0, got another one");
+    case Fault::kSegmentOutOfOrder:
+      fail(Code::kInvalidArgument, "segment_ids: expected ids of at least 0 in order, got one that is not");
+    case Fault::kNotANumber: fail(Code::kInvalidArgument, "values: expected numbers, got NaN");
+    case Fault::kRangeOutOfOrder:
+      fail(Code::kInvalidArgument, "value_range: expected a lower end below the upper one, got another one");
+    case Fault::kParameterOutOfRange:
+      fail(Code::kInvalidArgument, "parameters: expected finite ones that the result can hold, got another one");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

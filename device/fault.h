@@ -16,6 +16,10 @@ enum class Fault : uint32_t {
   kRepeatedIndex,
   kLabelOutOfRange,
   kRateOutOfRange,
+  kSegmentOutOfOrder,
+  kNotANumber,
+  kRangeOutOfOrder,
+  kParameterOutOfRange,
 };
 
 // Throws InvalidArgument with the message for this fault.

@@ -1,5 +1,8 @@
 #include "panto/device/random_stream.h"
 
+#include <numeric>
+#include <utility>
+
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/varint.h"
 #include "panto/lib/core/tensor/resource.h"
@@ -113,24 +116,28 @@ Stream next_stream(KernelContext& c) {
 
 namespace {
 
-// The variable holds `before` other numbers, then the three numbers of the generator.
+// The variable holds `before` other numbers, at most one, then the three numbers of the generator.
 Stream advance_generator(KernelContext& c, int64_t before, uint64_t delta) {
   VariableResource& generator = variable_of(c.in(0));
   if (generator.dtype() != kInt64) {
     invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
   }
   Stream stream;
-  generator.update(c.device(), [&](Tensor& state) {
+  Device& device = c.device();
+  generator.update(device, [&](Tensor& state) {
     if (state.numel() != before + 3) {
       invalid("resource: expected a generator of {} numbers, got {}", before + 3, state.numel());
     }
-    auto* numbers = mutable_data<int64_t>(state);
-    if (before > 0) expect_philox(*numbers);
-    numbers += before;
+    // Wherever the variable is, it stays there.
+    int64_t all[4];
+    device.copy_to_host(all, state.impl()->data, state.nbytes());
+    if (before > 0) expect_philox(all[0]);
+    int64_t* const numbers = all + before;
     stream = {.key = static_cast<uint64_t>(numbers[2]),
               .low = static_cast<uint64_t>(numbers[0]),
               .high = static_cast<uint64_t>(numbers[1])};
     detail::advance_random(numbers, delta);
+    device.copy_from_host(mutable_data<int64_t>(state), all, state.nbytes());
   });
   return stream;
 }
@@ -143,5 +150,26 @@ Stream generator_stream(KernelContext& c, uint64_t delta) {
 }
 
 Stream tagged_generator_stream(KernelContext& c, uint64_t delta) { return advance_generator(c, 1, delta); }
+
+void read_and_skip_generator(KernelContext& c) {
+  const Stream stream = generator_stream(c, *c.data<uint64_t>(2));
+  auto* out = c.out_data<int64_t>(0);
+  for (const uint64_t number : {stream.low, stream.high, stream.key}) *out++ = static_cast<int64_t>(number);
+}
+
+void skip_generator(KernelContext& c) { generator_stream(c, static_cast<uint64_t>(*c.data<int64_t>(2))); }
+
+std::vector<int64_t> random_order(const Stream& stream, int64_t count) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  philox::WordsInOrder words(stream);
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    const size_t choice = words.next() % static_cast<uint32_t>(order.size() - i);
+    std::swap(order[i], order[i + choice]);
+  }
+  return order;
+}
+
+uint64_t blocks_of_order(int64_t count) { return static_cast<uint64_t>(count + 2) / 4; }
 
 }  // namespace panto

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "panto/device/math/philox.h"
 #include "panto/device/math/philox_blocks.h"
@@ -51,6 +52,13 @@ PANTO_EXPORT philox::Stream generator_stream(KernelContext& c, uint64_t delta);
 PANTO_EXPORT philox::Stream tagged_generator_stream(KernelContext& c, uint64_t delta);
 // The stream for a seed of two numbers, an int32 or int64 tensor.
 PANTO_EXPORT philox::Stream stream_of_seed(const Tensor& seed);
+
+// RngReadAndSkip and RngSkip, which run on the host.
+PANTO_EXPORT void read_and_skip_generator(KernelContext& c);
+PANTO_EXPORT void skip_generator(KernelContext& c);
+// A random order of the numbers 0, 1, ..., count - 1, and how many blocks of the stream it takes.
+PANTO_EXPORT std::vector<int64_t> random_order(const philox::Stream& stream, int64_t count);
+PANTO_EXPORT uint64_t blocks_of_order(int64_t count);
 
 // StatelessRandomGetKeyCounter, which runs on the host. T: int32_t or int64_t.
 template <class T>

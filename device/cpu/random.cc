@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
 
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
@@ -138,29 +137,14 @@ void fill_normal<double>(KernelContext& c, const Stream& stream) {
   fill<double, NormalBlock<double>>(c, stream, kNormalCost);
 }
 
-// Normal numbers with |x| >= 2 rejected. kGroup elements (as many as a block of words makes) share a stream of their
-// own, which is as far from the previous one as if every element took kBlocksPerElement words.
 template <class T>
 void fill_truncated(KernelContext& c, const Stream& stream) {
-  using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  constexpr int kGroup = NormalBlock<Number>::kCount;
-  constexpr uint64_t kApart = kGroup * philox::kBlocksPerElement / 4;
+  using Groups = philox::TruncatedGroups<T>;
   T* out = c.out_data<T>(0);
   const int64_t n = c.out_numel(0);
-  const int64_t groups = n / kGroup + (n % kGroup != 0 ? 1 : 0);
+  const int64_t groups = n / Groups::kCount + (n % Groups::kCount != 0 ? 1 : 0);
   cpu::parallel_ranges(groups, n * 256, [&](int64_t begin, int64_t end) {
-    for (int64_t g = begin; g < end; ++g) {
-      const Stream own = stream.advanced(static_cast<uint64_t>(g) * kApart);
-      const int64_t last = std::min(n, (g + 1) * kGroup);
-      int64_t at = g * kGroup;
-      for (uint64_t b = 0; at < last; ++b) {
-        std::array<Number, kGroup> numbers;
-        NormalBlock<Number>{}(own.block(b), numbers.data());
-        for (const Number x : numbers) {
-          if (at < last && std::abs(x) < 2) out[at++] = static_cast<T>(x);
-        }
-      }
-    }
+    for (int64_t g = begin; g < end; ++g) Groups::make(stream, g, n, out);
   });
 }
 
@@ -248,12 +232,6 @@ struct RunUniformInt : Stateful {
   }
 };
 
-void run_read_and_skip(KernelContext& c) {
-  const Stream stream = generator_stream(c, *c.data<uint64_t>(2));
-  auto* out = c.out_data<int64_t>(0);
-  for (const uint64_t number : {stream.low, stream.high, stream.key}) *out++ = static_cast<int64_t>(number);
-}
-
 struct RunGeneratorNormal {
   template <class T>
   static void run(KernelContext& c) {
@@ -261,8 +239,6 @@ struct RunGeneratorNormal {
     fill<T, NormalBlock<T>>(c, stream, kNormalCost);
   }
 };
-
-void run_skip(KernelContext& c) { generator_stream(c, static_cast<uint64_t>(*c.data<int64_t>(2))); }
 
 using Floats = TypeList<float, double, Half, BFloat16>;
 const CpuKernel uniform_kernel("RandomUniform", Floats{}, RunUniform{});
@@ -272,14 +248,14 @@ const CpuKernel stateless_uniform_kernel("StatelessRandomUniformV2", Floats{}, R
 const CpuKernel stateless_normal_kernel("StatelessRandomNormalV2", Floats{}, RunStatelessNormal{});
 const CpuKernel stateless_int_kernel("StatelessRandomUniformIntV2", TypeList<int32_t, int64_t, uint32_t, uint64_t>{},
                                      RunStatelessUniformInt{});
-const CpuKernel skip_kernel("RngSkip", run_skip);
+const CpuKernel skip_kernel("RngSkip", skip_generator);
 const CpuKernel truncated_kernel("TruncatedNormal", Floats{}, RunTruncated{});
 const CpuKernel uniform_int_kernel("RandomUniformInt", types::index{}, RunUniformInt{});
 const CpuKernel stateless_truncated_kernel("StatelessTruncatedNormalV2", Floats{}, RunStatelessTruncated{});
 const CpuKernel full_int_kernel("StatelessRandomUniformFullIntV2", TypeList<int32_t, int64_t, uint32_t, uint64_t>{},
                                 RunStatelessFullInt{});
 const CpuKernel generator_normal_kernel("StatefulStandardNormal", Floats{}, RunGeneratorNormal{});
-const CpuKernel read_and_skip_kernel("RngReadAndSkip", run_read_and_skip);
+const CpuKernel read_and_skip_kernel("RngReadAndSkip", read_and_skip_generator);
 
 }  // namespace
 }  // namespace panto

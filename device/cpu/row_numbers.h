@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor.h"
 
@@ -33,11 +34,5 @@ class Indices {
   bool wide_;
   int64_t count_;
 };
-
-inline int64_t row_size(const Shape& shape) {
-  int64_t size = 1;
-  for (int k = 1; k < shape.rank(); ++k) size *= shape[k];
-  return size;
-}
 
 }  // namespace panto

@@ -1,53 +1,47 @@
 // Gathering and updating rows of variables. Updates are in place if no reader holds the value.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/cpu/row_changes.h"
 #include "panto/device/cpu/row_numbers.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/functors.h"
+#include "panto/device/math/row_changes.h"
 #include "panto/device/op_kernels.h"
-#include "panto/device/state.h"
-#include "panto/lib/base/checked.h"
+#include "panto/device/state_rows.h"
 #include "panto/lib/base/text/format.h"
-#include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/state_types.h"
 
 namespace panto {
 namespace {
 
-void expect_rows(const VariableResource& variable, const Shape& shape) {
-  if (shape.rank() > 0) return;
-  with_context([&] { return fmt::format("variable \"{}\"", variable.name()); },
-               [] { invalid("variable: expected a rank of at least 1, got shape []"); });
+// Throws InvalidArgument for an integer to divide by that is 0.
+template <class Change, class T>
+void check_updates(const T* updates, int64_t count) {
+  if constexpr (kRefusesZero<Change, T>) {
+    if (std::find(updates, updates + count, T{0}) == updates + count) return;
+    invalid("updates: expected no 0 among integers to divide by, got one");
+  }
 }
 
 struct GatherKernel {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    state::check_dtype(variable, c.type("dtype"));
-    const Tensor value = variable.read(c.device());
-    expect_rows(variable, value.shape());
-    const int64_t rows = value.shape()[0], width = row_size(value.shape());
-    const Indices indices(c.in(1));
-    if (c.out_numel(0) != indices.count() * width) {
-      invalid("variable \"{}\": expected rows of {} elements, got {}", variable.name(),
-              c.out_numel(0) / std::max<int64_t>(1, indices.count()), width);
-    }
-    indices.check(rows);
-    const T* from = static_cast<const T*>(value.impl()->data);
-    T* to = c.out_data<T>(0);
-    cpu::parallel_ranges(
-        indices.count(), 2 * c.out_numel(0) * static_cast<int64_t>(sizeof(T)),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) std::copy_n(from + indices.at(i, rows) * width, width, to + i * width);
-        },
-        std::max<int64_t>(1, 64 / std::max<int64_t>(1, width)));
+    state::gather_rows<T>(c, [&](const T* from, const state::Rows& rows) {
+      const Indices indices(c.in(1));
+      indices.check(rows.count);
+      T* to = c.out_data<T>(0);
+      cpu::parallel_ranges(
+          indices.count(), 2 * c.out_numel(0) * static_cast<int64_t>(sizeof(T)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              std::copy_n(from + indices.at(i, rows.count) * rows.width, rows.width, to + i * rows.width);
+            }
+          },
+          std::max<int64_t>(1, 64 / std::max<int64_t>(1, rows.width)));
+    });
   }
 };
 
@@ -56,21 +50,14 @@ template <class Change>
 struct ScatterKernel {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    state::check_dtype(variable, c.type("dtype"));
     const Indices indices(c.in(1));
     const T* updates = c.data<T>(2);
     const bool scalar = c.shape(2).rank() == 0;
-    variable.update(c.device(), [&](Tensor& value) {
-      expect_rows(variable, value.shape());
-      const int64_t rows = value.shape()[0], width = row_size(value.shape());
-      if (!scalar && c.numel(2) != indices.count() * width) {
-        invalid("updates: expected {} elements, got {}", indices.count() * width, c.numel(2));
-      }
+    state::change_rows<T>(c, [&](T* to, const state::Rows& given) {
+      const int64_t rows = given.count, width = given.width;
       // All checks come before the first write.
       indices.check(rows);
       check_updates<Change>(updates, c.numel(2));
-      T* to = mutable_data<T>(value);
       if constexpr (is_half_type<T>) {
         change_rounded(to, updates, indices, rows, width, scalar);
       } else {
@@ -79,8 +66,7 @@ struct ScatterKernel {
             [&](int64_t begin, int64_t end) {
               for (int64_t i = 0; i < indices.count(); ++i) {
                 T* row = to + indices.at(i, rows) * width;
-                for (int64_t k = begin; k < end; ++k)
-                  Change::template change<T>(row[k], updates[scalar ? 0 : i * width + k]);
+                for (int64_t k = begin; k < end; ++k) row[k] = Change{}(row[k], updates[scalar ? 0 : i * width + k]);
               }
             },
             64);
@@ -107,7 +93,7 @@ struct ScatterKernel {
               T& element = to[row * width + k];
               auto value = convert<float>(element);
               for (size_t i = first; i < last; ++i) {
-                Change::template change<float>(value, convert<float>(updates[scalar ? 0 : order[i] * width + k]));
+                value = Change{}(value, convert<float>(updates[scalar ? 0 : order[i] * width + k]));
               }
               element = convert<T>(value);
             }
@@ -119,12 +105,12 @@ struct ScatterKernel {
 };
 
 const CpuKernel gather_kernel("ResourceGather", types::every{}, GatherKernel{});
-const CpuKernel add_kernel("ResourceScatterAdd", types::of<"ResourceScatterAdd">{}, ScatterKernel<AddRow>{});
-const CpuKernel subtract_kernel("ResourceScatterSub", types::of<"ResourceScatterSub">{}, ScatterKernel<SubtractRow>{});
-const CpuKernel multiply_kernel("ResourceScatterMul", types::of<"ResourceScatterMul">{}, ScatterKernel<MultiplyRow>{});
+const CpuKernel add_kernel("ResourceScatterAdd", types::of<"ResourceScatterAdd">{}, ScatterKernel<AddFn>{});
+const CpuKernel subtract_kernel("ResourceScatterSub", types::of<"ResourceScatterSub">{}, ScatterKernel<SubFn>{});
+const CpuKernel multiply_kernel("ResourceScatterMul", types::of<"ResourceScatterMul">{}, ScatterKernel<MulFn>{});
 const CpuKernel divide_kernel("ResourceScatterDiv", types::of<"ResourceScatterDiv">{}, ScatterKernel<DivideRow>{});
-const CpuKernel max_kernel("ResourceScatterMax", types::of<"ResourceScatterMax">{}, ScatterKernel<GreaterRow>{});
-const CpuKernel min_kernel("ResourceScatterMin", types::of<"ResourceScatterMin">{}, ScatterKernel<LesserRow>{});
+const CpuKernel max_kernel("ResourceScatterMax", types::of<"ResourceScatterMax">{}, ScatterKernel<MaximumFn>{});
+const CpuKernel min_kernel("ResourceScatterMin", types::of<"ResourceScatterMin">{}, ScatterKernel<MinimumFn>{});
 const CpuKernel update_kernel("ResourceScatterUpdate", types::plain{}, ScatterKernel<ReplaceRow>{});
 
 }  // namespace

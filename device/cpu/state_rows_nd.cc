@@ -4,16 +4,14 @@
 #include <numeric>
 #include <vector>
 
-#include "panto/device/cpu/array/positions.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/cpu/row_changes.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/functors.h"
+#include "panto/device/math/row_changes.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
-#include "panto/device/state.h"
-#include "panto/lib/base/text/format.h"
-#include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/device/shape/positions.h"
+#include "panto/device/state_rows.h"
 #include "panto/lib/ops/state_types.h"
 
 namespace panto {
@@ -29,28 +27,13 @@ std::vector<int64_t> places_in(const KernelContext& c, const Positions& position
   return places;
 }
 
-// An eager variable's value may have another rank than the shape function was told.
-void expect_depth(const KernelContext& c, const Shape& whole) {
-  const int64_t depth = c.shape(1).dim(c.shape(1).rank() - 1);
-  if (depth <= whole.rank()) return;
-  invalid("last dimension of indices: expected at most {}, the number of dimensions, got {}", whole.rank(), depth);
-}
-
 struct GatherKernel {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    state::check_dtype(variable, c.type("dtype"));
-    const Tensor value = variable.read(c.device());
-    expect_depth(c, value.shape());
-    const Positions positions(c.shape(1), value.shape());
-    if (c.out_numel(0) != positions.rows * positions.inner) {
-      invalid("variable \"{}\": expected slices of {} elements, got {}", variable.name(),
-              c.out_numel(0) / std::max<int64_t>(1, positions.rows), positions.inner);
-    }
-    const T* from = static_cast<const T*>(value.impl()->data);
-    T* to = c.out_data<T>(0);
-    for (const int64_t place : places_in(c, positions)) to = std::copy_n(from + place, positions.inner, to);
+    state::gather_slices<T>(c, [&](const T* from, const Positions& positions) {
+      T* to = c.out_data<T>(0);
+      for (const int64_t place : places_in(c, positions)) to = std::copy_n(from + place, positions.inner, to);
+    });
   }
 };
 
@@ -58,23 +41,15 @@ template <class Change>
 struct ScatterKernel {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    state::check_dtype(variable, c.type("T"));
-    const T* updates = c.data<T>(2);
-    variable.update(c.device(), [&](Tensor& value) {
-      expect_depth(c, value.shape());
-      const Positions positions(c.shape(1), value.shape());
-      if (c.numel(2) != positions.rows * positions.inner) {
-        invalid("updates: expected {} elements, got {}", positions.rows * positions.inner, c.numel(2));
-      }
+    state::change_slices<T>(c, [&](T* to, const Positions& positions) {
+      const T* updates = c.data<T>(2);
       // All checks come before the first write.
       const std::vector<int64_t> places = places_in(c, positions);
-      T* to = mutable_data<T>(value);
       if constexpr (is_half_type<T>) {
         change_rounded(to, updates, places, positions.inner);
       } else {
         for (const int64_t place : places) {
-          for (int64_t k = 0; k < positions.inner; ++k) Change::template change<T>(to[place + k], *updates++);
+          for (int64_t k = 0; k < positions.inner; ++k) to[place + k] = Change{}(to[place + k], *updates++);
         }
       }
     });
@@ -93,7 +68,7 @@ struct ScatterKernel {
       for (int64_t k = 0; k < inner; ++k) {
         auto value = convert<float>(to[place + k]);
         for (size_t i = first; i < last; ++i) {
-          Change::template change<float>(value, convert<float>(updates[static_cast<int64_t>(order[i]) * inner + k]));
+          value = Change{}(value, convert<float>(updates[static_cast<int64_t>(order[i]) * inner + k]));
         }
         to[place + k] = convert<T>(value);
       }
@@ -103,11 +78,10 @@ struct ScatterKernel {
 
 const CpuKernel gather_kernel("ResourceGatherNd", types::every{}, GatherKernel{});
 const CpuKernel update_kernel("ResourceScatterNdUpdate", types::plain{}, ScatterKernel<ReplaceRow>{});
-const CpuKernel add_kernel("ResourceScatterNdAdd", types::of<"ResourceScatterNdAdd">{}, ScatterKernel<AddRow>{});
-const CpuKernel subtract_kernel("ResourceScatterNdSub", types::of<"ResourceScatterNdSub">{},
-                                ScatterKernel<SubtractRow>{});
-const CpuKernel max_kernel("ResourceScatterNdMax", types::of<"ResourceScatterNdMax">{}, ScatterKernel<GreaterRow>{});
-const CpuKernel min_kernel("ResourceScatterNdMin", types::of<"ResourceScatterNdMin">{}, ScatterKernel<LesserRow>{});
+const CpuKernel add_kernel("ResourceScatterNdAdd", types::of<"ResourceScatterNdAdd">{}, ScatterKernel<AddFn>{});
+const CpuKernel subtract_kernel("ResourceScatterNdSub", types::of<"ResourceScatterNdSub">{}, ScatterKernel<SubFn>{});
+const CpuKernel max_kernel("ResourceScatterNdMax", types::of<"ResourceScatterNdMax">{}, ScatterKernel<MaximumFn>{});
+const CpuKernel min_kernel("ResourceScatterNdMin", types::of<"ResourceScatterNdMin">{}, ScatterKernel<MinimumFn>{});
 
 }  // namespace
 }  // namespace panto

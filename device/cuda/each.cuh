@@ -1,6 +1,6 @@
 // The simplest loop on the GPU: something that is done for each index.
 //
-//   for_each_index(device_of(c), n, SetTo<T>{c.out_data<T>(0), value});   // calls it(i) for each i in [0, n)
+//   for_each_index(device_of(c), n, SetTo<T>{out, value});   // calls it(i) for each i in [0, n)
 #pragma once
 
 #include "panto/device/cuda/elementwise/loops.cuh"
@@ -21,6 +21,18 @@ void for_each_index(CudaDevice& device, int64_t n, const Function& function) {
   const DeviceUse stream = device.use();
   run_for_each_index<<<grid_size(device, n), kThreads, 0, stream>>>(n, function);
   check(cudaGetLastError(), "starting a kernel");
+}
+
+// Sets n elements to `value`.
+template <class T>
+struct SetTo {
+  T* out;
+  T value;
+  __device__ void operator()(int64_t i) const { out[i] = value; }
+};
+template <class T>
+void fill(CudaDevice& device, T* out, int64_t n, T value) {
+  for_each_index(device, n, SetTo<T>{out, value});
 }
 
 }  // namespace panto::cuda

@@ -2,7 +2,7 @@
 // numbers use the device's own functions and differ in the last bits.
 #include <memory>
 
-#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/random_stream.h"
 
@@ -70,14 +70,76 @@ struct Stateful {
   }
 };
 
+struct StatefulIntegers {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const auto integers = asked_integers<T>(c, 1);
+    fill<T>(c, next_stream(c), integers);
+  }
+  template <class T>
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
+    return prepare_generator(c);
+  }
+};
+
+struct OfGenerator {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Stream stream = tagged_generator_stream(c, static_cast<uint64_t>(c.out_numel(0)));
+    fill<T, philox::NormalBlock<T>>(c, stream);
+  }
+};
+
+// ---- Normal numbers below 2 ----------------------------------------------------------------------------------------
+
+template <class T>
+struct MakeGroup {
+  Stream stream;
+  int64_t n;
+  T* out;
+  __device__ void operator()(int64_t g) const { philox::TruncatedGroups<T>::make(stream, g, n, out); }
+};
+
+template <class T>
+void fill_truncated(KernelContext& c, const Stream& stream) {
+  const int64_t n = c.out_numel(0);
+  cuda::for_each_index(cuda::device_of(c), ceil_div(n, philox::TruncatedGroups<T>::kCount),
+                       MakeGroup<T>{stream, n, c.out_data<T>(0)});
+}
+
+struct StatelessTruncated {
+  template <class T>
+  static void run(KernelContext& c) {
+    fill_truncated<T>(c, given_stream(c));
+  }
+};
+struct StatefulTruncated {
+  template <class T>
+  static void run(KernelContext& c) {
+    fill_truncated<T>(c, next_stream(c));
+  }
+  template <class T>
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
+    return prepare_generator(c);
+  }
+};
+
 using Floats = TypeList<float, double, Half, BFloat16>;
+using Integers = TypeList<int32_t, int64_t, uint32_t, uint64_t>;
 const CudaKernel uniform_kernel("RandomUniform", Floats{}, Stateful<philox::UniformBlock>{});
 const CudaKernel normal_kernel("RandomStandardNormal", Floats{}, Stateful<philox::NormalBlock>{});
 const CudaKernel key_counter_kernel("StatelessRandomGetKeyCounter", types::index{}, KeyCounter{});
 const CudaKernel stateless_uniform_kernel("StatelessRandomUniformV2", Floats{}, Stateless<philox::UniformBlock>{});
 const CudaKernel stateless_normal_kernel("StatelessRandomNormalV2", Floats{}, Stateless<philox::NormalBlock>{});
-const CudaKernel stateless_int_kernel("StatelessRandomUniformIntV2", TypeList<int32_t, int64_t, uint32_t, uint64_t>{},
-                                      StatelessIntegers{});
+const CudaKernel stateless_int_kernel("StatelessRandomUniformIntV2", Integers{}, StatelessIntegers{});
+const CudaKernel full_int_kernel("StatelessRandomUniformFullIntV2", Integers{}, Stateless<philox::FullIntegerBlock>{});
+const CudaKernel uniform_int_kernel("RandomUniformInt", types::index{}, StatefulIntegers{});
+const CudaKernel truncated_kernel("TruncatedNormal", Floats{}, StatefulTruncated{});
+const CudaKernel stateless_truncated_kernel("StatelessTruncatedNormalV2", Floats{}, StatelessTruncated{});
+const CudaKernel generator_normal_kernel("StatefulStandardNormal", Floats{}, OfGenerator{});
+const CudaKernel read_and_skip_kernel("RngReadAndSkip", read_and_skip_generator);
+const CudaKernel skip_kernel("RngSkip", skip_generator);
 
 }  // namespace
 }  // namespace panto

@@ -1,46 +1,18 @@
 // Optimizer steps on the GPU: the CPU's rules (device/training/rules.h), one kernel per step. Scalars stay on the
 // device, where threads read them.
-#include <array>
 #include <cstdint>
 #include <tuple>
 #include <utility>
 
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
+#include "panto/device/cuda/training_scalars.cuh"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/device/training/rules.h"
 
 namespace panto {
 namespace {
-
-// The scalar inputs of a step, as a thread reads them.
-template <class T>
-class Scalars {
- public:
-  // Takes the inputs after the variables, without the gradient, input `grad`.
-  template <size_t kSlots>
-  static Scalars of(const KernelContext& c, int grad) {
-    Scalars scalars;
-    size_t count = 0;
-    for (int i = kSlots; i < c.num_inputs(); ++i) {
-      if (i != grad) scalars.at_[count++] = c.data<void>(i);
-    }
-    return scalars;
-  }
-  __device__ Compute<T> next() { return convert<Compute<T>>(*static_cast<const T*>(at_[position_++])); }
-  __device__ Compute<T> count() { return static_cast<Compute<T>>(*static_cast<const int64_t*>(at_[position_++])); }
-  __device__ static constexpr bool of_rows() { return false; }
-  __device__ void expect(bool holds, const char*, const char*, Compute<T>) { holds_ = holds_ && holds; }
-  // Returns true if all expectations held.
-  __device__ bool hold() const { return holds_; }
-
- private:
-  static constexpr size_t kMost = 6;
-  const void* at_[kMost] = {};
-  int position_ = 0;
-  bool holds_ = true;
-};
 
 template <class T, size_t kSlots>
 struct Change {
@@ -64,7 +36,7 @@ struct Change {
 // Changes nothing and reports a fault if the scalars are not valid for the rule.
 template <class R, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
-    run_step(int64_t n, bool flag, Scalars<T> scalars, Change<T, R::kSlots> change, Fault* fault) {
+    run_step(int64_t n, bool flag, cuda::Scalars<T> scalars, Change<T, R::kSlots> change, Fault* fault) {
   R::with(flag, scalars, [&](const auto& rule) {
     if (!scalars.hold()) {
       *static_cast<volatile Fault*>(fault) = Fault::kRateOutOfRange;
@@ -87,7 +59,7 @@ struct Dense {
       const auto change = [&]<size_t... I>(std::index_sequence<I...>) {
         return Change<T, R::kSlots>{{std::get<I>(all)...}, c.data<T>(R::kGrad)};
       }(std::make_index_sequence<R::kSlots>{});
-      const auto scalars = Scalars<T>::template of<R::kSlots>(c, R::kGrad);
+      const cuda::Scalars<T> scalars(c, R::kSlots, R::kGrad, R::kGrad);
       cuda::CudaDevice& device = cuda::device_of(c);
       const cuda::DeviceUse stream = device.use();
       run_step<R, T><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, training::flag_for<R>(c), scalars,

@@ -65,6 +65,28 @@ struct NormalBlock<double> {
   }
 };
 
+// Normal numbers with an absolute value below 2; the others are rejected. kCount elements (as many as a block of words
+// makes) share a stream of their own, which is as far from the previous one as if every element took kBlocksPerElement
+// words.
+template <class T>
+struct TruncatedGroups {
+  using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  static constexpr int kCount = NormalBlock<Number>::kCount;
+  // Makes those of the n elements of `out` that belong to group g.
+  PANTO_PHILOX_FN static void make(const Stream& stream, int64_t g, int64_t n, T* out) {
+    const Stream own = stream.advanced(static_cast<uint64_t>(g) * (kCount * kBlocksPerElement / 4));
+    const int64_t last = n - g * kCount < kCount ? n : (g + 1) * kCount;
+    int64_t at = g * kCount;
+    for (uint64_t b = 0; at < last; ++b) {
+      Number numbers[kCount];
+      NormalBlock<Number>{}(own.block(b), numbers);
+      for (const Number x : numbers) {
+        if (at < last && x > Number{-2} && x < Number{2}) out[at++] = static_cast<T>(x);
+      }
+    }
+  }
+};
+
 // Integers in [low, low + range), by remainder, as in TensorFlow.
 template <class T>
 struct IntegerBlock {

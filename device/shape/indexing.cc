@@ -1,5 +1,6 @@
 #include "panto/device/shape/indexing.h"
 
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 
@@ -14,6 +15,17 @@ int64_t product(std::span<const int64_t> dims, size_t first, size_t last) {
 }
 
 }  // namespace
+
+Shape with_first(int64_t first, const Shape& shape, int replaced) {
+  SmallVector<int64_t, 8> dims = {first};
+  for (int i = replaced; i < shape.rank(); ++i) dims.push_back(shape.dim(i));
+  return Shape(std::span<const int64_t>(dims.data(), dims.size()));
+}
+
+int64_t numel_behind(const Shape& shape, int rank) {
+  const std::span<const int64_t> dims = shape.dims();
+  return product(dims, static_cast<size_t>(rank), dims.size());
+}
 
 GatherDims gather_dims(const KernelContext& c) {
   const std::span<const int64_t> params = c.shape(0).dims();

@@ -1,4 +1,4 @@
-// Gather and OneHot on every back-end: their dimensions and index types.
+// Gather, OneHot and rows on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,13 @@ void with_index_type(DType type, F&& f) {
     default: fail(Code::kInternal, "indices: expected an integer type, got " + std::string(dtype_name(type)));
   }
 }
+
+// Returns `shape` with dimension `first` in the place of its first `replaced` ones.
+PANTO_EXPORT Shape with_first(int64_t first, const Shape& shape, int replaced = 1);
+// Returns the product of the dimensions from `rank` on.
+PANTO_EXPORT int64_t numel_behind(const Shape& shape, int rank);
+// Returns the number of elements of a row along the first dimension.
+inline int64_t row_size(const Shape& shape) { return numel_behind(shape, 1); }
 
 // GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
 struct GatherDims {

@@ -1,6 +1,6 @@
 // The optimizers' update formulas, for one element, as in TensorFlow's kernels. Shared by dense updates on the CPU
-// (device/cpu/training/dense.cc) and on GPUs (device/cuda/training.cu) and by sparse updates of rows
-// (device/cpu/training/sparse.cc).
+// (device/cpu/training/dense.cc) and on GPUs (device/cuda/training.cu) and by updates of rows
+// (device/cpu/training/sparse.cc, device/cuda/training_rows.cu).
 //
 // A rule is a template over the type that it computes in. kSlots: the number of variables that it updates, which are
 // the first inputs. kGrad: the input that is the gradient; in an update of rows the row numbers come after it. The

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "panto/device/cpu/array/positions.h"
+#include "panto/device/shape/positions.h"
 #include "panto/device/cpu/array/rows_in_part.h"
 #include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"

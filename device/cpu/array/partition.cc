@@ -11,19 +11,6 @@
 namespace panto {
 namespace {
 
-// Returns the product of the dimensions from `rank` on.
-int64_t numel_behind(const Shape& shape, int rank) {
-  int64_t n = 1;
-  for (int i = rank; i < shape.rank(); ++i) n *= shape.dim(i);
-  return n;
-}
-
-Shape with_first(int64_t first, const Shape& shape, int skipped) {
-  std::vector<int64_t> dims = {first};
-  for (int i = skipped; i < shape.rank(); ++i) dims.push_back(shape.dim(i));
-  return Shape(dims);
-}
-
 struct RunReverseSequence {
   template <class T>
   static void run(KernelContext& c) {

@@ -10,6 +10,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/histogram.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
@@ -341,25 +342,16 @@ struct RunHistogram {
     const int64_t bins = c.out_numel(0);
     const T low = c.data<T>(1)[0], high = c.data<T>(1)[1];
     if (!(low < high)) invalid("value_range: expected a lower end below the upper one, got {} and {}", low, high);
-    const double width = (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(bins);
-    const auto last = static_cast<double>(bins - 1);
+    const Bins<T> in(low, high, bins);
     const T* x = c.data<T>(0);
     with_index_type(c.type("dtype"), [&]<class Count>() {
       auto* counts = c.out_data<Count>(0);
       std::fill_n(counts, bins, Count{0});
       for (int64_t i = 0; i < c.numel(0); ++i) {
         if (x[i] != x[i]) invalid("values[{}]: expected a number, got NaN", i);
-        ++counts[static_cast<int64_t>(std::min(distance(std::max(x[i], low), low) / width, last))];
+        ++counts[in.of(x[i])];
       }
     });
-  }
-
- private:
-  // Floats are subtracted in their own type, as in TensorFlow: the rounding decides the bin of a value at an edge.
-  template <class T>
-  static double distance(T x, T low) {
-    if constexpr (std::is_floating_point_v<T>) return static_cast<double>(x - low);
-    return static_cast<double>(x) - static_cast<double>(low);
   }
 };
 

@@ -2,8 +2,6 @@
 // joined does not depend on the number of threads.
 #include <algorithm>
 #include <atomic>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "panto/device/cpu/array/rows_in_part.h"
@@ -14,7 +12,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/device/math/convert.h"
-#include "panto/device/math/vocabulary.h"
+#include "panto/device/math/segment_rows.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/scratch.h"
 #include "panto/device/shape/indexing.h"
@@ -23,85 +21,6 @@
 
 namespace panto {
 namespace {
-
-// The highest finite number.
-template <class T>
-T highest() {
-  if constexpr (std::is_same_v<T, Half>) {
-    return convert<T>(0x1.FFCp15F);
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return convert<T>(0x1.FEp127F);
-  } else {
-    return std::numeric_limits<T>::max();
-  }
-}
-template <class T>
-T lowest() {
-  if constexpr (is_half_type<T>) {
-    return convert<T>(-convert<float>(highest<T>()));
-  } else {
-    return std::numeric_limits<T>::lowest();
-  }
-}
-
-// How two rows are joined, and the value of an empty segment: `nothing` for unsorted ids, `gap` for sorted ids.
-struct AddRows {
-  template <class T>
-  static T nothing() {
-    return convert<T>(0.0F);
-  }
-  template <class T>
-  static T gap() {
-    return convert<T>(0.0F);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return k::add(a, b);
-  }
-};
-struct MultiplyRows {
-  template <class T>
-  static T nothing() {
-    return convert<T>(1.0F);
-  }
-  template <class T>
-  static T gap() {
-    return convert<T>(1.0F);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return k::mul(a, b);
-  }
-};
-// The limits are those of the elements' own type: a half's lowest number is not a float's.
-struct LargestRow {
-  template <class T>
-  static T nothing() {
-    return lowest<T>();
-  }
-  template <class T>
-  static T gap() {
-    return convert<T>(0.0F);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return k::max(a, b);
-  }
-};
-struct SmallestRow {
-  template <class T>
-  static T nothing() {
-    return highest<T>();
-  }
-  template <class T>
-  static T gap() {
-    return convert<T>(0.0F);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return k::min(a, b);
-  }
-};
 
 // ---- Unsorted ids --------------------------------------------------------------------------------------------------
 
@@ -154,7 +73,7 @@ struct UnsortedSegments {
           const T* from = data + r * columns + begin;
           PANTO_INDEPENDENT
           for (int64_t i = 0; i < end - begin; ++i) {
-            to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
+            to[i] = convert<T>(Rows{}(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
           }
         });
       });
@@ -192,9 +111,7 @@ struct SortedSegments {
   static void run(KernelContext& c) {
     const std::vector<Run> runs = find_runs(c);
     const Shape& shape = c.shape(0);
-    std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
-    sizes[0] = runs.empty() ? 0 : runs.back().segment + 1;
-    const Shape dims(sizes);
+    const Shape dims = with_first(runs.empty() ? 0 : runs.back().segment + 1, shape);
     Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), dims);
     if (out.numel() > 0) {
       const int64_t columns = c.numel(0) / shape.dim(0);
@@ -230,28 +147,14 @@ struct SortedSegments {
             cpu::in_pieces(run.end - run.begin - 1, 1 << 14, [&](int64_t first, int64_t last) {
               for (int64_t r = first; r < last; ++r) {
                 row += columns;
-                for (int64_t i = 0; i < width; ++i) joined[i] = Rows::join(joined[i], convert<Compute<T>>(row[i]));
+                for (int64_t i = 0; i < width; ++i) joined[i] = Rows{}(joined[i], convert<Compute<T>>(row[i]));
               }
             });
             T* to = out + run.segment * columns + column;
-            for (int64_t i = 0; i < width; ++i) to[i] = finished<T>(joined[i], run.end - run.begin);
+            for (int64_t i = 0; i < width; ++i) to[i] = finished_segment<kMean, T>(joined[i], run.end - run.begin);
           }
         },
         1);
-  }
-  template <class T>
-  static T finished(Compute<T> joined, int64_t rows) {
-    if constexpr (!kMean) {
-      return convert<T>(joined);
-    } else if constexpr (std::is_integral_v<T>) {
-      // Divided as 64-bit integers: the count may not fit into a narrow T.
-      if constexpr (std::is_unsigned_v<T>)
-        return static_cast<T>(joined / static_cast<uint64_t>(rows));
-      else
-        return static_cast<T>(static_cast<int64_t>(joined) / rows);
-    } else {
-      return convert<T>(joined / convert<Compute<T>>(rows));
-    }
   }
 };
 
@@ -270,11 +173,10 @@ struct ChosenSegments {
     with_index_type(c.in(1).dtype(), [&]<class Index>() { look_up(c.data<Index>(1), limit, rows, count); });
     std::vector<Run> runs;
     with_index_type(c.in(2).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(2), c.numel(2)); });
-    std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
-    sizes[0] = runs.empty() ? 0 : runs.back().segment + 1;
-    Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), Shape(sizes));
+    const int64_t segments = runs.empty() ? 0 : runs.back().segment + 1;
+    Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), with_first(segments, shape));
     auto* to = mutable_data<T>(out);
-    if (static_cast<int64_t>(runs.size()) < sizes[0]) std::fill_n(to, out.numel(), T{});
+    if (static_cast<int64_t>(runs.size()) < segments) std::fill_n(to, out.numel(), T{});
     join(c.data<T>(0), rows, count, runs, columns, to);
     c.set_out(0, std::move(out));
   }

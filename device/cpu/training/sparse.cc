@@ -9,7 +9,7 @@
 #include "panto/device/cpu/training/scalars.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
-#include "panto/device/state.h"
+#include "panto/device/state_rows.h"
 #include "panto/device/training/rules.h"
 
 namespace panto {
@@ -24,8 +24,7 @@ struct Sparse {
     using R = Rule<Compute<T>>;
     const Indices indices(c.in(R::kGrad + 1));
     const auto check = [&](const Shape& shape) {
-      const int64_t wanted = indices.count() * row_size(shape);
-      if (c.numel(R::kGrad) != wanted) invalid("grad: expected {} elements, got {}", wanted, c.numel(R::kGrad));
+      state::expect_elements(c, R::kGrad, "grad", indices.count() * row_size(shape));
       indices.check(shape[0]);
     };
     training::Scalars<T> scalars(c, R::kSlots, R::kGrad, R::kGrad + 1);

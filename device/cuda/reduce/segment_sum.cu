@@ -1,28 +1,16 @@
 // Segment sums. A stable sort orders the rows by segment. A first kernel adds up pieces of the sorted rows; a second
 // one adds the pieces' sums of segments that span several pieces. The order of additions depends on shapes and ids
 // only; there are no atomics.
-#include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
 #include <limits>
 
 #include "panto/device/cuda/array/array_index.h"
 #include "panto/device/cuda/array/index_list.cuh"
+#include "panto/device/cuda/reduce/sorted_rows.h"
 #include "panto/device/cuda/storage.cuh"
+#include "panto/device/scratch.h"
 
 namespace panto::cuda {
 namespace {
-
-// Rows without a valid segment get the key `segments`, so that they come last.
-__global__ void __launch_bounds__(kThreads)
-    number_rows(IndexList ids, uint32_t segments, uint32_t* keys, uint32_t* rows, Fault* fault) {
-  const int64_t step = int64_t{blockDim.x} * gridDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < ids.count; i += step) {
-    const int64_t id = index_at(ids, i);
-    if (id >= int64_t{segments}) note(fault, Fault::kIndexOutOfRange);
-    keys[i] = id < 0 || id >= int64_t{segments} ? segments : static_cast<uint32_t>(id);
-    rows[i] = static_cast<uint32_t>(i);
-  }
-}
 
 // The sorted rows, in pieces.
 struct Sorted {
@@ -147,10 +135,6 @@ template <class T>
 void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64_t segments, T* out,
                   int64_t out_count) {
   const int64_t rows = ids.count;
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  if (rows > kMost || segments > kMost) {
-    fail(Code::kUnimplemented, "rows and segments: expected fewer than 2^31 of each on a GPU, got more");
-  }
   const DeviceUse stream = device.use();
   if (out_count > 0) {
     check(cudaMemsetAsync(out, 0, static_cast<size_t>(out_count) * sizeof(T), stream), "filling with zeros");
@@ -158,34 +142,14 @@ void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64
   if (rows == 0) return;
   if (out_count == 0) return check_indices(device, ids, std::numeric_limits<int64_t>::min(), segments);
 
-  // May be freed before these kernels run. That is safe, as the next user's work comes after them on the stream.
-  const auto scratch = [&](DType type, int64_t n) { return allocate_tensor(device, type, Shape{n}); };
-  const Tensor numbers = scratch(kUint32, 4 * rows);
-  auto* keys = mutable_data<uint32_t>(numbers);
-  uint32_t* order = keys + rows;
-  uint32_t* sorted_keys = order + rows;
-  uint32_t* sorted_rows = sorted_keys + rows;
-  number_rows<<<grid_size(device, rows), kThreads, 0, stream>>>(ids, static_cast<uint32_t>(segments), keys, order,
-                                                                device.fault());
-  check(cudaGetLastError(), "starting a kernel");
-  int bits = 0;
-  while (segments >> bits != 0) ++bits;
-  const auto n = static_cast<int>(rows);
-  size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted_keys, order, sorted_rows, n, 0, bits, stream),
-        "sorting rows");
-  const Tensor space = scratch(kUint8, std::max<int64_t>(1, static_cast<int64_t>(bytes)));
-  check(cub::DeviceRadixSort::SortPairs(mutable_data<uint8_t>(space), bytes, keys, sorted_keys, order, sorted_rows, n,
-                                        0, bits, stream),
-        "sorting rows");
-
+  const SortedRows order = sort_by_segment(device, ids, segments);
   const int64_t columns = out_count / segments;
   const Sorted sorted{
-      sorted_keys, sorted_rows, static_cast<uint32_t>(rows), piece_size(rows), static_cast<uint32_t>(segments),
+      order.keys(), order.rows(), static_cast<uint32_t>(rows), piece_size(rows), static_cast<uint32_t>(segments),
       columns};
   const int64_t pieces = sorted.pieces();
-  const Tensor parts = scratch(dtype_of<T>, 2 * pieces * columns);
-  T* heads = mutable_data<T>(parts);
+  const Scratch<T> parts(device, 2 * pieces * columns);
+  T* heads = parts.data();
   T* tails = heads + pieces * columns;
   const unsigned wide = threads_for(columns, kThreads);
   const dim3 block(wide, kThreads / wide);

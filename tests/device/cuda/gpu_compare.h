@@ -21,6 +21,20 @@ inline Tensor ramp(const Shape& shape, float from, float step) {
   return tensor(values, shape);
 }
 
+// Fails where `got` has another shape or type than `expected`, or an element that differs by more than `tolerance`,
+// relative to what is above 1.
+inline void expect_same(const Tensor& expected, const Tensor& got, double tolerance, const std::string& what) {
+  BOOST_REQUIRE(got.shape() == expected.shape());
+  BOOST_REQUIRE(got.dtype() == expected.dtype());
+  const std::vector<double> a = cast(expected.cpu(), kFloat64).to_vector<double>();
+  const std::vector<double> b = cast(got.cpu(), kFloat64).to_vector<double>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    const bool same = a[i] == b[i] || std::abs(a[i] - b[i]) <= tolerance * std::max(1., std::abs(a[i]));
+    BOOST_REQUIRE_MESSAGE(same, what << ": element " << i << ": expected " << a[i] << ", got " << b[i]);
+  }
+}
+
 // Fails where an output of `f`, a function of and to Tensors, is not on the GPU or differs by more than `tolerance`,
 // relative to what is above 1. `hosted`: the inputs that stay on the host.
 template <class Function>
@@ -36,16 +50,7 @@ void compare_on_gpu(const Function& f, const Tensors& inputs, double tolerance, 
   BOOST_REQUIRE(got.size() == expected.size());
   for (size_t k = 0; k < got.size(); ++k) {
     BOOST_TEST(&got[k].device() == gpu(), what << ": output " << k << " is on " << got[k].device().name());
-    BOOST_REQUIRE(got[k].shape() == expected[k].shape());
-    BOOST_REQUIRE(got[k].dtype() == expected[k].dtype());
-    const std::vector<double> a = cast(expected[k], kFloat64).to_vector<double>();
-    const std::vector<double> b = cast(got[k].cpu(), kFloat64).to_vector<double>();
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-      const bool same = a[i] == b[i] || std::abs(a[i] - b[i]) <= tolerance * std::max(1., std::abs(a[i]));
-      BOOST_REQUIRE_MESSAGE(
-          same, what << ": element " << i << " of output " << k << ": expected " << a[i] << ", got " << b[i]);
-    }
+    expect_same(expected[k], got[k], tolerance, what + ", output " + std::to_string(k));
   }
 }
 

@@ -1,14 +1,17 @@
-// Index rows that address several dimensions at once, as GatherNd and ScatterNd take them.
+// Index rows that address several dimensions at once, as GatherNd and ScatterNd take them, on all devices.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/shape.h"
 
 namespace panto {
+
+// Throws InvalidArgument for an index that is not in [0, limit): number d of index row r.
+[[noreturn]] PANTO_EXPORT void bad_position(int64_t r, int64_t d, int64_t limit, int64_t index);
 
 // Each index row addresses the first `depth` dimensions of tensor `whole`; `inner` elements lie at that position.
 struct Positions {
@@ -36,9 +39,8 @@ struct Positions {
     for (int64_t d = 0; d < depth; ++d) {
       const auto k = static_cast<size_t>(d);
       const auto i = static_cast<int64_t>(indices[r * depth + d]);
-      if (i < 0 || i >= dims[k]) [[unlikely]] {
-        invalid("indices[{}, {}]: expected one in [0, {}), got {}", r, d, dims[k], i);
-      }
+      if (i < 0 || i >= dims[k]) [[unlikely]]
+        bad_position(r, d, dims[k], i);
       position += i * strides[k];
     }
     return position;
