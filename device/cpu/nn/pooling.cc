@@ -326,24 +326,9 @@ struct MaxPoolGradGradWithArgmaxKernel {
 struct MaxPool3DGradKernel {
   template <class T>
   static void run(KernelContext& c) {
-    SmallVector<Tensor, 4> given;
-    SmallVector<const Tensor*, 4> inputs;
-    for (int i = 0; i < c.num_inputs(); ++i) {
-      const Tensor& t = c.in(i);
-      given.push_back(t.dtype() == kFloat16    ? cpu::widened<Half>(t, c.device())
-                      : t.dtype() == kBFloat16 ? cpu::widened<BFloat16>(t, c.device())
-                                               : t);
-    }
-    for (const Tensor& t : given) inputs.push_back(&t);
-    Call call(c.call());
-    call.inputs = {inputs.begin(), inputs.size()};
-    constexpr bool kIsFloat = std::is_same_v<T, float>;
-    if constexpr (!kIsFloat) call.outputs[0] = allocate_tensor(c.device(), kFloat32, c.out_shape(0));
-    KernelContext wider(call);
-    MaxPoolGradKernel::run<float>(wider);
-    if constexpr (!kIsFloat) {
-      cpu::convert_elements(wider.out_data<float>(0), c.out_data<T>(0), c.out_numel(0));
-    }
+    run_in_wider<float>(
+        c, types::halves{}, [](const auto* from, auto* to, int64_t n) { cpu::convert_elements(from, to, n); },
+        [](KernelContext& wider) { MaxPoolGradKernel::run<float>(wider); });
   }
 };
 
