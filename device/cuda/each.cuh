@@ -1,4 +1,4 @@
-// The simplest loop on the GPU: something that is done for each index.
+// The simplest loops on the GPU: something that is done for each index.
 //
 //   for_each_index(device_of(c), n, SetTo<T>{c.out_data<T>(0), value});   // calls it(i) for each i in [0, n)
 #pragma once
@@ -21,6 +21,13 @@ void for_each_index(CudaDevice& device, int64_t n, const Function& function) {
   const DeviceUse stream = device.use();
   run_for_each_index<<<grid_size(device, n), kThreads, 0, stream>>>(n, function);
   check(cudaGetLastError(), "starting a kernel");
+}
+
+// Fills output k with zeros.
+inline void clear_output(KernelContext& c, int k = 0) {
+  if (c.out_numel(k) == 0) return;
+  const DeviceUse stream = device_of(c).use();
+  check(cudaMemsetAsync(c.out_data<void>(k), 0, c.out(k).nbytes(), stream), "filling with zeros");
 }
 
 }  // namespace panto::cuda

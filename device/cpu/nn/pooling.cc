@@ -246,11 +246,8 @@ struct MaxPoolWithArgmaxKernel {
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
     const Pool p(c, c.shape(0));
+    p.expect_positions_fit(c);
     const bool of_batch = c.flag("include_batch_in_index");
-    const int64_t last = (of_batch ? p.images : 1) * p.in_image() - 1;
-    if (c.out(1).dtype() == kInt32 && last > std::numeric_limits<int32_t>::max()) {
-      invalid("Targmax: expected int64 for positions up to {}, got int32", last);
-    }
     c.out(1).dtype() == kInt32 ? find<T>(c, p, of_batch, c.out_data<int32_t>(1))
                                : find<T>(c, p, of_batch, c.out_data<int64_t>(1));
   }

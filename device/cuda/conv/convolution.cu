@@ -6,6 +6,7 @@
 #include "panto/device/cuda/blas.h"
 #include "panto/device/cuda/conv/conv_direct.h"
 #include "panto/device/cuda/conv/windows.h"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/elementwise/epilogue.h"
 #include "panto/device/cuda/elementwise/in_wider.cuh"
 #include "panto/device/cuda/kernel.h"
@@ -268,9 +269,7 @@ struct ConvolutionKernel {
     const Convolution convolution = convolution_of(c, input, filter, kFilterKind);
     const bool nothing = kKind == Kind::kForward ? c.numel(0) == 0 : c.numel(2) == 0;
     if (nothing || (kKind == Kind::kByFilter && c.numel(0) == 0)) {
-      // Sums of nothing.
-      const cuda::DeviceUse stream = cuda::device_of(c).use();
-      cuda::check(cudaMemsetAsync(c.out_data<T>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
+      cuda::clear_output(c);  // sums of nothing
     } else if (std::is_integral_v<T> || cuda::prefers_direct(convolution)) {
       convolve(c, cuda::DirectConvolution<T>(cuda::device_of(c), convolution));
     } else if constexpr (std::is_floating_point_v<T>) {
