@@ -16,9 +16,15 @@ enum class Fault : uint32_t {
   kRepeatedIndex,
   kLabelOutOfRange,
   kRateOutOfRange,
+  kBoxOfNoImage,
+  kBoxNotFinite,
+  kScaleOutOfRange,
+  kTranslationNotFinite,
+  kRangeReversed,
+  kBitsOutOfRange,
 };
 
-// Throws InvalidArgument with the message for this fault.
+// Throws InvalidArgument (OutOfRange for kBoxOfNoImage) with the message for this fault.
 [[noreturn]] PANTO_EXPORT void throw_fault(Fault fault);
 
 }  // namespace panto

@@ -2,6 +2,7 @@
 // from each resized pixel that reads it, in memory order.
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/elementwise/in_wider.cuh"
+#include "panto/device/cuda/image/image_place.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/storage.cuh"
 #include "panto/device/math/convert.h"
@@ -12,18 +13,7 @@
 namespace panto {
 namespace {
 
-// A place in images [image, y, x, channel].
-struct Place {
-  int64_t image, y, x, channel;
-  __device__ Place(int64_t i, int64_t height, int64_t width, int64_t channels) {
-    channel = i % channels;
-    i /= channels;
-    x = i % width;
-    i /= width;
-    y = i % height;
-    image = i / height;
-  }
-};
+using Place = cuda::ImagePlace;
 __device__ Place resized_place(const Resize& r, int64_t i) { return {i, r.height.to, r.width.to, r.channels}; }
 __device__ Place original_place(const Resize& r, int64_t i) { return {i, r.height.from, r.width.from, r.channels}; }
 
