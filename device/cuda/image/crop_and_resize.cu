@@ -3,7 +3,7 @@
 #include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/elementwise/in_wider.cuh"
-#include "panto/device/cuda/image/image_place.cuh"
+#include "panto/device/cuda/image/images.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce/reduce.cuh"
 #include "panto/device/op_kernels.h"

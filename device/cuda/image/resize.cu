@@ -2,7 +2,7 @@
 // from each resized pixel that reads it, in memory order.
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/elementwise/in_wider.cuh"
-#include "panto/device/cuda/image/image_place.cuh"
+#include "panto/device/cuda/image/images.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/storage.cuh"
 #include "panto/device/math/convert.h"
@@ -17,30 +17,7 @@ using Place = cuda::ImagePlace;
 __device__ Place resized_place(const Resize& r, int64_t i) { return {i, r.height.to, r.width.to, r.channels}; }
 __device__ Place original_place(const Resize& r, int64_t i) { return {i, r.height.from, r.width.from, r.channels}; }
 
-// Returns the first i in [0, n) for which holds(i) is true, or n. It must be true for all further i.
-template <class F>
-__device__ int64_t first_with(int64_t n, const F& holds) {
-  int64_t low = 0, high = n;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (holds(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
-// The resized rows or columns [begin, end) that may read the original one at a place.
-struct Readers {
-  int64_t begin, end;
-  // lowest(i) and highest(i) are the ends of what i reads; neither falls with i.
-  template <class Lowest, class Highest>
-  __device__ Readers(const ResizeAxis& a, int64_t at, const Lowest& lowest, const Highest& highest)
-      : begin(first_with(a.to, [&](int64_t i) { return highest(i) >= at; })),
-        end(first_with(a.to, [&](int64_t i) { return lowest(i) > at; })) {}
-};
+using cuda::Readers;
 
 template <class T>
 struct Bilinear {
@@ -79,7 +56,7 @@ struct BilinearGrad {
   const float* dy;
   T* out;
   __device__ static Readers readers(const ResizeAxis& a, int64_t at) {
-    return {a, at, [&](int64_t i) { return bilinear_place(a, i).lower; },
+    return {a.to, at, [&](int64_t i) { return bilinear_place(a, i).lower; },
             [&](int64_t i) { return bilinear_place(a, i).upper; }};
   }
   __device__ void operator()(int64_t i) const {
@@ -144,7 +121,7 @@ struct NearestGrad {
   T* out;
   __device__ Readers readers(const ResizeAxis& a, int64_t at) const {
     const auto place = [&](int64_t i) { return nearest_place(a, align_corners, i); };
-    return {a, at, place, place};
+    return {a.to, at, place, place};
   }
   __device__ void operator()(int64_t i) const {
     const Place p = original_place(r, i);
@@ -204,7 +181,7 @@ struct BicubicGrad {
   const float* dy;
   T* out;
   __device__ static Readers readers(const ResizeAxis& a, int64_t at) {
-    return {a, at, [&](int64_t i) { return bicubic_place(a, i).index[0]; },
+    return {a.to, at, [&](int64_t i) { return bicubic_place(a, i).index[0]; },
             [&](int64_t i) { return bicubic_place(a, i).index[3]; }};
   }
   __device__ void operator()(int64_t i) const {
