@@ -25,6 +25,7 @@ void throw_fault(Fault fault) {
       fail(Code::kInvalidArgument, "range: expected a maximum of at least the minimum, got a smaller one");
     case Fault::kBitsOutOfRange:
       fail(Code::kInvalidArgument, "num_bits: expected 1 to 62 (61 with a sign), got another");
+    case Fault::kOffsetNotANumber: fail(Code::kInvalidArgument, "offsets: expected numbers, got NaN");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

@@ -22,6 +22,7 @@ enum class Fault : uint32_t {
   kTranslationNotFinite,
   kRangeReversed,
   kBitsOutOfRange,
+  kOffsetNotANumber,
 };
 
 // Throws InvalidArgument (OutOfRange for kBoxOfNoImage) with the message for this fault.
