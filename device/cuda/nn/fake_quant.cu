@@ -59,7 +59,7 @@ void fixed_gradient(KernelContext& c) {
 }
 
 // The gradient of an element outside the range, which goes to the range's minimum or maximum.
-struct Outside {
+struct OutsideTerms {
   Ranges ranges;
   bool above;
   const float* dy;
@@ -80,7 +80,7 @@ void learned_gradient(KernelContext& c) {
     const ReduceShape shape(Shape{c.numel(0) / ranges.channels, ranges.channels}, outer);
     for (const bool above : {false, true}) {
       cuda::reduce<SumOf<float>>(cuda::device_of(c), shape,
-                                 cuda::Computed<Outside>{{ranges, above, c.data<float>(0), c.data<float>(1)}},
+                                 cuda::Computed<OutsideTerms>{{ranges, above, c.data<float>(0), c.data<float>(1)}},
                                  cuda::Store<SumOf<float>, float>{c.out_data<float>(above ? 2 : 1)});
     }
   }
