@@ -4,7 +4,6 @@
 // count as more images of one channel. Rows of a volume are counted over all its depths.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <utility>
 
 #include "panto/device/math/quantized.h"
 #include "panto/device/math/rounded.h"
