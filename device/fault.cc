@@ -22,6 +22,17 @@ void throw_fault(Fault fault) {
       fail(Code::kInvalidArgument, "value_range: expected a lower end below the upper one, got another one");
     case Fault::kParameterOutOfRange:
       fail(Code::kInvalidArgument, "parameters: expected finite ones that the result can hold, got another one");
+    case Fault::kBoxOfNoImage:
+      fail(Code::kOutOfRange, "box_ind: expected at least 0 and less than the number of images, got another one");
+    case Fault::kBoxNotFinite: fail(Code::kInvalidArgument, "boxes: expected finite numbers, got another one");
+    case Fault::kScaleOutOfRange: fail(Code::kInvalidArgument, "scale: expected positive numbers, got another one");
+    case Fault::kTranslationNotFinite:
+      fail(Code::kInvalidArgument, "translation: expected finite numbers, got another one");
+    case Fault::kRangeReversed:
+      fail(Code::kInvalidArgument, "range: expected a maximum of at least the minimum, got a smaller one");
+    case Fault::kBitsOutOfRange:
+      fail(Code::kInvalidArgument, "num_bits: expected 1 to 62 (61 with a sign), got another");
+    case Fault::kOffsetNotANumber: fail(Code::kInvalidArgument, "offsets: expected numbers, got NaN");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

@@ -20,9 +20,16 @@ enum class Fault : uint32_t {
   kNotANumber,
   kRangeOutOfOrder,
   kParameterOutOfRange,
+  kBoxOfNoImage,
+  kBoxNotFinite,
+  kScaleOutOfRange,
+  kTranslationNotFinite,
+  kRangeReversed,
+  kBitsOutOfRange,
+  kOffsetNotANumber,
 };
 
-// Throws InvalidArgument with the message for this fault.
+// Throws InvalidArgument (OutOfRange for kBoxOfNoImage) with the message for this fault.
 [[noreturn]] PANTO_EXPORT void throw_fault(Fault fault);
 
 }  // namespace panto

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "panto/device/math/vocabulary.h"
 #include "panto/lib/ops/nn/window.h"
@@ -27,6 +28,14 @@ struct PoolShape {
 
   int64_t in_image() const { return depth.input * height.input * width.input * lanes; }
   int64_t out_image() const { return depth.output * height.output * width.output * lanes; }
+  // Throws InvalidArgument if the type of MaxPoolWithArgmax's second result, int32 or int64, cannot hold the positions.
+  void expect_positions_fit(const KernelContext& c) const {
+    const int64_t last = (c.flag("include_batch_in_index") ? images : 1) * in_image() - 1;
+    if (c.out(1).dtype() == kInt32 && last > std::numeric_limits<int32_t>::max()) {
+      fail(Code::kInvalidArgument,
+           "Targmax: expected int64 for positions up to " + std::to_string(last) + ", got int32");
+    }
+  }
 
  private:
   template <class W>

@@ -1,4 +1,4 @@
-// The simplest loop on the GPU: something that is done for each index.
+// The simplest loops on the GPU: something that is done for each index.
 //
 //   for_each_index(device_of(c), n, SetTo<T>{out, value});   // calls it(i) for each i in [0, n)
 #pragma once
@@ -33,6 +33,13 @@ struct SetTo {
 template <class T>
 void fill(CudaDevice& device, T* out, int64_t n, T value) {
   for_each_index(device, n, SetTo<T>{out, value});
+}
+
+// Fills output k with zeros.
+inline void clear_output(KernelContext& c, int k = 0) {
+  if (c.out_numel(k) == 0) return;
+  const DeviceUse stream = device_of(c).use();
+  check(cudaMemsetAsync(c.out_data<void>(k), 0, c.out(k).nbytes(), stream), "filling with zeros");
 }
 
 }  // namespace panto::cuda

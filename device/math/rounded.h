@@ -6,12 +6,15 @@
 // roundings. On x86 only code for AVX2 and wider has fused multiply-adds; elsewhere all code may.
 #pragma once
 
+#include "panto/device/math/vocabulary.h"
+
 namespace panto {
 
 template <class T>
-[[gnu::always_inline]] inline T rounded(T product) {
-  // Emits no instruction, but hides the value's origin from the compiler.
-#if defined(__FMA__)
+PANTO_FN T rounded(T product) {
+  // Emits no instruction, but hides the value's origin from the compiler. GPU code is compiled without contraction.
+#if defined(__CUDA_ARCH__)
+#elif defined(__FMA__)
   asm("" : "+x"(product));  // NOLINT(hicpp-no-assembler)
 #elif defined(__aarch64__)
   asm("" : "+w"(product));  // NOLINT(hicpp-no-assembler)

@@ -9,9 +9,9 @@
 #include <type_traits>
 
 #include "panto/device/cpu/elementwise/as_floats.h"
+#include "panto/device/in_wider.h"
 #include "panto/device/kernel.h"
 #include "panto/device/math/convert.h"
-#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {
@@ -46,31 +46,9 @@ struct InWider {
     if constexpr (std::is_same_v<T, Wider<T>>) {
       Maker::template run<T>(c);
     } else {
-      run_as<T, Wider<T>>(c);
-    }
-  }
-
- private:
-  template <class T, class As>
-  static void run_as(KernelContext& c) {
-    SmallVector<Tensor, 4> given;
-    SmallVector<const Tensor*, 4> inputs;
-    for (int i = 0; i < c.num_inputs(); ++i) {
-      given.push_back(c.in(i).dtype() == dtype_of<T> ? cpu::widened<T, As>(c.in(i), c.device()) : c.in(i));
-    }
-    for (const Tensor& t : given) inputs.push_back(&t);
-    Call call(c.call());
-    call.inputs = {inputs.begin(), inputs.size()};
-    call.state = nullptr;
-    for (Tensor& out : call.outputs) {
-      if (out.dtype() == dtype_of<T>) out = allocate_tensor(c.device(), dtype_of<As>, out.shape());
-    }
-    KernelContext wider(call);
-    Maker::template run<As>(wider);
-    for (int k = 0; k < c.num_outputs(); ++k) {
-      if (c.out(k).dtype() != dtype_of<T>) continue;
-      const As* made = wider.template out_data<As>(k);
-      cpu::convert_elements(made, c.template out_data<T>(k), c.out_numel(k));
+      run_in_wider<Wider<T>>(
+          c, TypeList<T>{}, [](const auto* from, auto* to, int64_t n) { cpu::convert_elements(from, to, n); },
+          [](KernelContext& wider) { Maker::template run<Wider<T>>(wider); });
     }
   }
 };

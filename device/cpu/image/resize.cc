@@ -1,7 +1,6 @@
 // Kernels of resized images and their gradients.
 #include "panto/device/cpu/image/resize.h"
 
-#include <array>
 #include <cstring>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
@@ -14,75 +13,31 @@
 #include "panto/lib/ops/image_types.h"
 
 namespace panto {
-namespace cpu {
 namespace {
 
-constexpr int64_t kSteps = 1024;
-
-// Keys' kernel at distances i / 1024 and 1 + i / 1024. Computed in double and rounded, as in TensorFlow.
-struct CubicTable {
-  std::array<float, 2 * (kSteps + 1)> values;
-  explicit CubicTable(double a) {
-    for (int64_t i = 0; i <= kSteps; ++i) {
-      float x = static_cast<float>(static_cast<double>(i) / kSteps);
-      const auto near = static_cast<double>(x);
-      values[static_cast<size_t>(2 * i)] = static_cast<float>(((a + 2) * near - (a + 3)) * near * near + 1);
-      x += 1.F;
-      const auto far = static_cast<double>(x);
-      values[static_cast<size_t>(2 * i + 1)] = static_cast<float>(((a * far - 5 * a) * far + 8 * a) * far - 4 * a);
-    }
-  }
-  float near(int64_t step) const { return values[static_cast<size_t>(2 * step)]; }
-  float far(int64_t step) const { return values[static_cast<size_t>(2 * step + 1)]; }
-};
-
-}  // namespace
-
+std::vector<int64_t> nearest_places(const ResizeAxis& a, bool align_corners) {
+  return cpu::all_places(a.to, [&](int64_t i) { return nearest_place(a, align_corners, i); });
+}
 std::vector<Cubic> bicubic_places(const ResizeAxis& a) {
-  static const CubicTable keys(-0.5), old(-0.75);
-  const CubicTable& table = a.half_pixel ? keys : old;
-  std::vector<Cubic> places;
-  places.reserve(static_cast<size_t>(a.to));
-  for (int64_t i = 0; i < a.to; ++i) {
-    const float at = a.place(i);
-    const auto low = static_cast<int64_t>(std::floor(at));
-    const int64_t step = std::lrint((at - static_cast<float>(low)) * static_cast<float>(kSteps));
-    Cubic c{{}, {table.far(step), table.near(step), table.near(kSteps - step), table.far(kSteps - step)}};
-    float sum = 0;
-    for (int64_t k = 0; k < 4; ++k) {
-      c.index[k] = a.inside(low - 1 + k);
-      if (a.half_pixel && c.index[k] != low - 1 + k) c.weight[k] = 0;
-      sum += c.weight[k];
-    }
-    if (a.half_pixel && std::abs(sum) >= 1000 * std::numeric_limits<float>::min()) {
-      const float factor = 1 / sum;
-      for (float& w : c.weight) w *= factor;
-    }
-    places.push_back(c);
-  }
-  return places;
+  return cpu::all_places(a.to, [&](int64_t i) { return bicubic_place(a, i); });
 }
 
+// The original pixels that one resized pixel covers, and how much of each.
+struct Cover {
+  std::vector<int64_t> index;
+  std::vector<float> weight;
+};
 std::vector<Cover> area_places(const ResizeAxis& a) {
-  std::vector<Cover> places(static_cast<size_t>(a.to));
-  for (int64_t i = 0; i < a.to; ++i) {
-    const float begin = static_cast<float>(i) * a.scale, end = static_cast<float>(i + 1) * a.scale;
-    const auto last = static_cast<int64_t>(std::ceil(end));
-    for (auto k = static_cast<int64_t>(std::floor(begin)); k < last; ++k) {
-      const auto at = static_cast<float>(k);
-      const float share = at < begin ? (at + 1 > end ? a.scale : at + 1 - begin) : (at + 1 > end ? end - at : 1.F);
-      places[static_cast<size_t>(i)].index.push_back(a.inside(k));
-      places[static_cast<size_t>(i)].weight.push_back(share);
+  return cpu::all_places(a.to, [&](int64_t i) {
+    const AreaSpan span = area_span(a, i);
+    Cover cover;
+    for (int64_t k = span.first; k < span.last; ++k) {
+      cover.index.push_back(a.inside(k));
+      cover.weight.push_back(span.share(k));
     }
-  }
-  return places;
+    return cover;
+  });
 }
-
-}  // namespace cpu
-
-namespace {
-
-using cpu::Resize;
 
 // Calls body(image, row) for all rows of the resized images.
 template <class T, class Body>
@@ -128,11 +83,11 @@ struct BilinearKernel {
       return few_channels(r, rows, columns, in, out);
     }
     over_rows<T>(r, 4, [&](int64_t n, int64_t y) {
-      const cpu::Between& row = rows[static_cast<size_t>(y)];
+      const Between& row = rows[static_cast<size_t>(y)];
       const T *top = in + r.original(n, row.lower, 0), *bottom = in + r.original(n, row.upper, 0);
       float* to = out + r.resized(n, y, 0);
       for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
-        const cpu::Between& column = columns[static_cast<size_t>(x)];
+        const Between& column = columns[static_cast<size_t>(x)];
         const int64_t left = column.lower * r.channels, right = column.upper * r.channels;
         PANTO_INDEPENDENT
         for (int64_t k = 0; k < r.channels; ++k) {
@@ -150,13 +105,13 @@ struct BilinearKernel {
   // a row of the result are mixed. The results are identical.
   static constexpr int64_t kFewChannels = 8;
   template <class T>
-  static void few_channels(const Resize& r, const std::vector<cpu::Between>& rows,
-                           const std::vector<cpu::Between>& columns, const T* in, float* out) {
+  static void few_channels(const Resize& r, const std::vector<Between>& rows, const std::vector<Between>& columns,
+                           const T* in, float* out) {
     const int64_t width = r.width.to * r.channels;
     std::vector<int32_t> left(static_cast<size_t>(width)), right(left.size());
     std::vector<float> way(left.size());
     for (size_t i = 0; i < left.size(); ++i) {
-      const cpu::Between& column = columns[i / static_cast<size_t>(r.channels)];
+      const Between& column = columns[i / static_cast<size_t>(r.channels)];
       const auto channel = static_cast<int64_t>(i) % r.channels;
       left[i] = static_cast<int32_t>(column.lower * r.channels + channel);
       right[i] = static_cast<int32_t>(column.upper * r.channels + channel);
@@ -176,7 +131,7 @@ struct BilinearKernel {
           int64_t in_lower = -1, in_upper = -1;  // source rows of `lower` and `upper`, as offsets
           cpu::multiversioned_for<T>([&] {
             for (int64_t i = begin; i < end; ++i) {
-              const cpu::Between& row = rows[static_cast<size_t>(i % r.height.to)];
+              const Between& row = rows[static_cast<size_t>(i % r.height.to)];
               const int64_t low = r.original(i / r.height.to, row.lower, 0);
               const int64_t high = r.original(i / r.height.to, row.upper, 0);
               if (low == in_upper && low != in_lower) {
@@ -208,11 +163,11 @@ struct BilinearGradKernel {
     const auto rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
     over_images(r, 4, [&](int64_t n) {
       for (int64_t y = 0; y < r.height.to; ++y) {
-        const cpu::Between& row = rows[static_cast<size_t>(y)];
+        const Between& row = rows[static_cast<size_t>(y)];
         T *top = out + r.original(n, row.lower, 0), *bottom = out + r.original(n, row.upper, 0);
         const float* from = dy + r.resized(n, y, 0);
         for (int64_t x = 0; x < r.width.to; ++x, from += r.channels) {
-          const cpu::Between& column = columns[static_cast<size_t>(x)];
+          const Between& column = columns[static_cast<size_t>(x)];
           const int64_t left = column.lower * r.channels, right = column.upper * r.channels;
           const float above = 1 - row.way, before = 1 - column.way;
           for (int64_t k = 0; k < r.channels; ++k) {
@@ -231,8 +186,8 @@ struct BilinearGradKernel {
 void nearest(KernelContext& c) {
   if (c.out_numel(0) == 0) return;
   const Resize r(c, c.shape(0), c.out_shape(0));
-  const auto rows = cpu::nearest_places(r.height, c.flag("align_corners"));
-  const auto columns = cpu::nearest_places(r.width, c.flag("align_corners"));
+  const auto rows = nearest_places(r.height, c.flag("align_corners"));
+  const auto columns = nearest_places(r.width, c.flag("align_corners"));
   const auto bytes = static_cast<int64_t>(c.in(0).nbytes()) / c.numel(0), pixel = bytes * r.channels;
   const auto* in = static_cast<const char*>(c.in(0).impl()->data);
   auto* out = static_cast<char*>(c.out(0).impl()->data);
@@ -253,8 +208,8 @@ struct NearestGradKernel {
     const T* dy = c.data<T>(0);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
-    const auto rows = cpu::nearest_places(r.height, c.flag("align_corners"));
-    const auto columns = cpu::nearest_places(r.width, c.flag("align_corners"));
+    const auto rows = nearest_places(r.height, c.flag("align_corners"));
+    const auto columns = nearest_places(r.width, c.flag("align_corners"));
     over_images(r, 1, [&](int64_t n) {
       for (int64_t y = 0; y < r.height.to; ++y) {
         T* row = out + r.original(n, rows[static_cast<size_t>(y)], 0);
@@ -275,14 +230,14 @@ struct BicubicKernel {
     const Resize r(c, c.shape(0), c.out_shape(0));
     const T* in = c.data<T>(0);
     float* out = c.out_data<float>(0);
-    const auto rows = cpu::bicubic_places(r.height), columns = cpu::bicubic_places(r.width);
+    const auto rows = bicubic_places(r.height), columns = bicubic_places(r.width);
     over_rows<T>(r, 16, [&](int64_t n, int64_t y) {
-      const cpu::Cubic& row = rows[static_cast<size_t>(y)];
+      const Cubic& row = rows[static_cast<size_t>(y)];
       const T* from[4];
       for (int i = 0; i < 4; ++i) from[i] = in + r.original(n, row.index[i], 0);
       float* to = out + r.resized(n, y, 0);
       for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
-        const cpu::Cubic& column = columns[static_cast<size_t>(x)];
+        const Cubic& column = columns[static_cast<size_t>(x)];
         for (int64_t k = 0; k < r.channels; ++k) {
           float sum = 0;
           for (int j = 0; j < 4; ++j) {
@@ -306,13 +261,13 @@ struct BicubicGradKernel {
     const auto* dy = c.data<float>(0);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
-    const auto rows = cpu::bicubic_places(r.height), columns = cpu::bicubic_places(r.width);
+    const auto rows = bicubic_places(r.height), columns = bicubic_places(r.width);
     over_images(r, 16, [&](int64_t n) {
       for (int64_t y = 0; y < r.height.to; ++y) {
-        const cpu::Cubic& row = rows[static_cast<size_t>(y)];
+        const Cubic& row = rows[static_cast<size_t>(y)];
         const float* from = dy + r.resized(n, y, 0);
         for (int64_t x = 0; x < r.width.to; ++x, from += r.channels) {
-          const cpu::Cubic& column = columns[static_cast<size_t>(x)];
+          const Cubic& column = columns[static_cast<size_t>(x)];
           for (int i = 0; i < 4; ++i) {
             T* line = out + r.original(n, row.index[i], 0);
             for (int j = 0; j < 4; ++j) {
@@ -334,14 +289,14 @@ struct AreaKernel {
     const Resize r(c, c.shape(0), c.out_shape(0), false);
     const T* in = c.data<T>(0);
     float* out = c.out_data<float>(0);
-    const auto rows = cpu::area_places(r.height), columns = cpu::area_places(r.width);
+    const auto rows = area_places(r.height), columns = area_places(r.width);
     const float whole = 1 / (r.height.scale * r.width.scale);
     const int64_t taps = c.numel(0) / std::max<int64_t>(1, c.out_numel(0)) + 1;
     over_rows<T>(r, taps, [&](int64_t n, int64_t y) {
-      const cpu::Cover& row = rows[static_cast<size_t>(y)];
+      const Cover& row = rows[static_cast<size_t>(y)];
       float* to = out + r.resized(n, y, 0);
       for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
-        const cpu::Cover& column = columns[static_cast<size_t>(x)];
+        const Cover& column = columns[static_cast<size_t>(x)];
         for (int64_t k = 0; k < r.channels; ++k) {
           float sum = 0;
           for (size_t i = 0; i < row.index.size(); ++i) {

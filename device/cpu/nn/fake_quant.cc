@@ -1,69 +1,43 @@
-// Kernels of FakeQuant, in float32. Operations are in TensorFlow's order, to give the same bits
-// (tensorflow/core/kernels/fake_quant_ops_functor.h).
+// Kernels of FakeQuant.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/math/fake_steps.h"
 #include "panto/device/op_kernels.h"
 
 namespace panto {
 namespace {
 
-// The quantization of [min, max] to 2^bits values (one fewer if narrow), shifted so that 0 is one of them. If min and
-// max are both 0, all results are 0 and all gradients pass.
-struct Steps {
-  float low, high, size, per_step, zero;
-  bool none;
-
-  Steps(float min, float max, int64_t bits, bool narrow) : none(min == 0 && max == 0) {
-    const float first = narrow ? 1 : 0, last = static_cast<float>((1 << bits) - 1);
-    size = (max - min) / (last - first);
-    const float at = std::min(std::max(std::round(first - min / size), first), last);
-    low = (first - at) * size;
-    high = (last - at) * size;
-    per_step = 1.0F / size;
-    zero = std::floor(0.5F - low * per_step);
-  }
-
-  float nearest(float x) const {
-    if (none) return 0;
-    float kept = x > high ? high : x;
-    kept = kept < low ? low : kept;  // last, so it decides if max < min
-    return std::floor((kept - low) * per_step - zero + 0.5F) * size;
-  }
-  bool inside(float x) const { return none || (x >= low && x <= high); }
-};
-
 // Returns one quantization, from attributes or scalar inputs, or one for each index of the last dimension.
-std::vector<Steps> steps_of(const KernelContext& c, int first) {
+std::vector<FakeSteps> steps_of(const KernelContext& c, int first) {
   const int64_t bits = c.integer("num_bits");
   const bool narrow = c.flag("narrow_range");
-  if (c.num_inputs() <= first) return {Steps(c.real("min"), c.real("max"), bits, narrow)};
+  if (c.num_inputs() <= first) return {FakeSteps(c.real("min"), c.real("max"), bits, narrow)};
   const float *min = c.data<float>(first), *max = c.data<float>(first + 1);
-  std::vector<Steps> steps;
+  std::vector<FakeSteps> steps;
   for (int64_t i = 0; i < c.numel(first); ++i) steps.emplace_back(min[i], max[i], bits, narrow);
   return steps;
 }
 
 // Calls f(i, steps) for the elements from `begin` to `end`; `begin` must be the start of a row.
 template <class F>
-void for_elements(const std::vector<Steps>& steps, int64_t begin, int64_t end, const F& f) {
+void for_elements(const std::vector<FakeSteps>& steps, int64_t begin, int64_t end, const F& f) {
   if (steps.size() == 1) {
     for (int64_t i = begin; i < end; ++i) f(i, steps[0]);
     return;
   }
   for (int64_t row = begin; row < end; row += static_cast<int64_t>(steps.size())) {
     int64_t i = row;
-    for (const Steps& s : steps) f(i++, s);
+    for (const FakeSteps& s : steps) f(i++, s);
   }
 }
 
 // Calls f(begin, end) for ranges of whole rows, in parallel.
 template <class F>
-void for_rows(const std::vector<Steps>& steps, int64_t numel, const F& f) {
+void for_rows(const std::vector<FakeSteps>& steps, int64_t numel, const F& f) {
   const auto row = static_cast<int64_t>(steps.size());
   if (numel == 0) return;
   cpu::parallel_ranges(numel / row, numel * static_cast<int64_t>(2 * sizeof(float)),
@@ -71,19 +45,19 @@ void for_rows(const std::vector<Steps>& steps, int64_t numel, const F& f) {
 }
 
 void quantize(KernelContext& c) {
-  const std::vector<Steps> steps = steps_of(c, 1);
+  const std::vector<FakeSteps> steps = steps_of(c, 1);
   const float* x = c.data<float>(0);
   float* y = c.out_data<float>(0);
   for_rows(steps, c.numel(0), [&](int64_t begin, int64_t end) {
-    for_elements(steps, begin, end, [&](int64_t i, const Steps& s) { y[i] = s.nearest(x[i]); });
+    for_elements(steps, begin, end, [&](int64_t i, const FakeSteps& s) { y[i] = s.nearest(x[i]); });
   });
 }
 
-void pass_inside(KernelContext& c, const std::vector<Steps>& steps) {
+void pass_inside(KernelContext& c, const std::vector<FakeSteps>& steps) {
   const float *dy = c.data<float>(0), *x = c.data<float>(1);
   float* dx = c.out_data<float>(0);
   for_rows(steps, c.numel(0), [&](int64_t begin, int64_t end) {
-    for_elements(steps, begin, end, [&](int64_t i, const Steps& s) { dx[i] = s.inside(x[i]) ? dy[i] : 0; });
+    for_elements(steps, begin, end, [&](int64_t i, const FakeSteps& s) { dx[i] = s.inside(x[i]) ? dy[i] : 0; });
   });
 }
 
@@ -91,11 +65,11 @@ void fixed_gradient(KernelContext& c) { pass_inside(c, steps_of(c, 2)); }
 
 // Gradients of elements outside the range go to min or max. They are summed in float64, where the order matters little.
 void learned_gradient(KernelContext& c) {
-  const std::vector<Steps> steps = steps_of(c, 2);
+  const std::vector<FakeSteps> steps = steps_of(c, 2);
   // The sums must come before pass_inside: output 0 may share memory with an input.
   std::vector<double> below(steps.size()), above(steps.size());
   const float *dy = c.data<float>(0), *x = c.data<float>(1);
-  for_elements(steps, 0, c.numel(0), [&](int64_t i, const Steps& s) {
+  for_elements(steps, 0, c.numel(0), [&](int64_t i, const FakeSteps& s) {
     const auto k = static_cast<size_t>(&s - steps.data());
     if (s.inside(x[i])) return;
     if (x[i] < s.low) below[k] += dy[i];

@@ -4,7 +4,6 @@
 // count as more images of one channel. Rows of a volume are counted over all its depths.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
@@ -246,11 +245,8 @@ struct MaxPoolWithArgmaxKernel {
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
     const Pool p(c, c.shape(0));
+    p.expect_positions_fit(c);
     const bool of_batch = c.flag("include_batch_in_index");
-    const int64_t last = (of_batch ? p.images : 1) * p.in_image() - 1;
-    if (c.out(1).dtype() == kInt32 && last > std::numeric_limits<int32_t>::max()) {
-      invalid("Targmax: expected int64 for positions up to {}, got int32", last);
-    }
     c.out(1).dtype() == kInt32 ? find<T>(c, p, of_batch, c.out_data<int32_t>(1))
                                : find<T>(c, p, of_batch, c.out_data<int64_t>(1));
   }
@@ -326,24 +322,9 @@ struct MaxPoolGradGradWithArgmaxKernel {
 struct MaxPool3DGradKernel {
   template <class T>
   static void run(KernelContext& c) {
-    SmallVector<Tensor, 4> given;
-    SmallVector<const Tensor*, 4> inputs;
-    for (int i = 0; i < c.num_inputs(); ++i) {
-      const Tensor& t = c.in(i);
-      given.push_back(t.dtype() == kFloat16    ? cpu::widened<Half>(t, c.device())
-                      : t.dtype() == kBFloat16 ? cpu::widened<BFloat16>(t, c.device())
-                                               : t);
-    }
-    for (const Tensor& t : given) inputs.push_back(&t);
-    Call call(c.call());
-    call.inputs = {inputs.begin(), inputs.size()};
-    constexpr bool kIsFloat = std::is_same_v<T, float>;
-    if constexpr (!kIsFloat) call.outputs[0] = allocate_tensor(c.device(), kFloat32, c.out_shape(0));
-    KernelContext wider(call);
-    MaxPoolGradKernel::run<float>(wider);
-    if constexpr (!kIsFloat) {
-      cpu::convert_elements(wider.out_data<float>(0), c.out_data<T>(0), c.out_numel(0));
-    }
+    run_in_wider<float>(
+        c, types::halves{}, [](const auto* from, auto* to, int64_t n) { cpu::convert_elements(from, to, n); },
+        [](KernelContext& wider) { MaxPoolGradKernel::run<float>(wider); });
   }
 };
 

@@ -278,23 +278,23 @@ struct ResizeBilinear {
   template <class T>
   static void run(KernelContext& c) {
     put_range(c, range_in(c, 2));
-    const cpu::Resize r(c, c.shape(0), c.out_shape(0));
+    const Resize r(c, c.shape(0), c.out_shape(0));
     const auto* in = c.data<T>(0);
     T* out = c.out_data<T>(0);
     if (c.shape(0) == c.out_shape(0)) {
       std::copy_n(in, c.numel(0), out);
       return;
     }
-    const std::vector<cpu::Between> rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
+    const std::vector<Between> rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
     const int64_t from = r.height.from, width = r.width.from, channels = r.channels;
     cpu::parallel_ranges(
         r.images * r.height.to, c.out_numel(0) * 16,
         [&](int64_t begin, int64_t end) {
           for (int64_t line = begin; line < end; ++line) {
-            const cpu::Between& y = rows[static_cast<size_t>(line % r.height.to)];
+            const Between& y = rows[static_cast<size_t>(line % r.height.to)];
             const T* image = in + line / r.height.to * from * width * channels;
             T* to = out + line * r.width.to * channels;
-            for (const cpu::Between& x : columns) {
+            for (const Between& x : columns) {
               const T *top_left = image + (y.lower * width + x.lower) * channels,
                       *top_right = image + (y.lower * width + x.upper) * channels,
                       *bottom_left = image + (y.upper * width + x.lower) * channels,

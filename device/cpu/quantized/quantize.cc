@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
@@ -23,96 +22,26 @@ void over(int64_t n, int64_t bytes, const F& f) {
 
 // ---- QuantizeV2 -----------------------------------------------------------------------------------------------------
 
-enum class Mode : uint8_t { kMinCombined, kMinFirst, kScaled };
-Mode mode_of(const CallView& c) {
-  const std::string_view mode = c.text("mode");
-  return mode == "SCALED" ? Mode::kScaled : mode == "MIN_FIRST" ? Mode::kMinFirst : Mode::kMinCombined;
-}
-
-// Extends the range to contain 0 and to be wide enough for further computations.
-Range widened(Range r, float least) {
-  const float low = std::min(0.0F, r.low);
-  const float room = std::max(1.0F, std::max(std::fabs(r.low), std::fabs(r.high))) * least;
-  return {low, std::max(0.0F, std::max(r.high, low + room))};
-}
-
-// Quantizes elements that share a range.
-template <class Int>
-class Quantizer {
- public:
-  Quantizer(const CallView& c, Range given)
-      : mode_(mode_of(c)), to_even_(c.text("round_mode") == "HALF_TO_EVEN"), range_(given) {
-    if (given.high < given.low) {
-      invalid("max_range: expected at least min_range, which is {}, got {}", given.low, given.high);
-    }
-    range_ = widened(given, c.real("ensure_minimum_range"));
-    if (mode_ == Mode::kMinCombined) {
-      factor_ = static_cast<float>((static_cast<double>(kHighest<Int>) - static_cast<double>(kLowest<Int>)) /
-                                   static_cast<double>(range_.high - range_.low));
-    } else if (mode_ == Mode::kScaled) {
-      const auto least = static_cast<float>(kLowest<Int> + (c.flag("narrow_range") ? 1 : 0));
-      const auto most = static_cast<float>(kHighest<Int>);
-      constexpr float kLargest = std::numeric_limits<float>::max();
-      factor_ = std::min(least * range_.low > 0 ? least / range_.low : kLargest,
-                         most * range_.high > 0 ? most / range_.high : kLargest);
-      range_ = {least / factor_, most / factor_};
-    }
-  }
-  Range range() const { return range_; }
-
-  void operator()(const float* x, Int* y, int64_t n) const {
-    switch (mode_) {
-      case Mode::kMinCombined:
-        for (int64_t i = 0; i < n; ++i) {
-          const float v = rounded((inside(x[i]) - range_.low) * factor_);
-          // For unsigned integers TensorFlow adds a half and truncates.
-          y[i] = clamped<Int>(kLowest<Int> < 0 ? std::round(v - kHalf) : std::trunc(v + 0.5F));
-        }
-        break;
-      case Mode::kMinFirst: {
-        const FloatNearest<Int> nearest(range_);
-        for (int64_t i = 0; i < n; ++i) y[i] = nearest(x[i]);
-        break;
-      }
-      case Mode::kScaled:
-        for (int64_t i = 0; i < n; ++i) {
-          const float v = inside(x[i]) * factor_;
-          y[i] = clamped<Int>(to_even_ ? std::nearbyint(v) : std::round(v));
-        }
-    }
-  }
-
- private:
-  static constexpr float kHalf = kLowest<Int> < 0 ? static_cast<float>(kSteps<Int> >> 1) : 0.0F;
-  float inside(float x) const { return std::max(range_.low, std::min(range_.high, x)); }
-
-  Mode mode_;
-  bool to_even_;
-  Range range_;
-  float factor_ = 0;
-};
-
 struct Quantize {
   template <class Q>
   static void run(KernelContext& c) {
     using Int = IntOf<Q>;
-    const Channels channels(c.shape(0), c.integer("axis") < 0 ? kMaxRank + 1 : c.integer("axis"));
+    const QuantizedMode mode = QuantizedMode::of_quantize(c);
+    const Channels channels(c.shape(0), c.integer("axis"));
     const float *x = c.data<float>(0), *low = c.data<float>(1), *high = c.data<float>(2);
     Int* y = c.out_data<Int>(0);
-    const bool one = c.integer("axis") < 0;
     for (int64_t k = 0; k < c.numel(1); ++k) {
-      const Quantizer<Int> quantizer(c, {low[k], high[k]});
+      if (high[k] < low[k]) {
+        invalid("max_range: expected at least min_range, which is {}, got {}", low[k], high[k]);
+      }
+      const Quantizer<Int> quantizer(mode, {low[k], high[k]});
       c.out_data<float>(1)[k] = quantizer.range().low;
       c.out_data<float>(2)[k] = quantizer.range().high;
-      const auto part = [&](int64_t first, int64_t count) {
-        over(count, 8,
-             [&](int64_t begin, int64_t end) { quantizer(x + first + begin, y + first + begin, end - begin); });
-      };
-      if (one) {
-        part(0, c.numel(0));
-      } else {
-        channels.for_rows(k, part);
-      }
+      channels.for_rows(k, [&](int64_t first, int64_t count) {
+        over(count, 8, [&](int64_t begin, int64_t end) {
+          for (int64_t i = first + begin; i < first + end; ++i) y[i] = quantizer(x[i]);
+        });
+      });
     }
   }
 };
@@ -120,47 +49,19 @@ const CpuKernel quantize_kernel("QuantizeV2", AllBits{}, Quantize{});
 
 // ---- Dequantize -----------------------------------------------------------------------------------------------------
 
-template <class Int>
-struct Dequantizer {
-  Mode mode;
-  float size, low, half;
-  FloatSteps<Int> first;
-
-  Dequantizer(const CallView& c, Range r) : mode(mode_of(c)), low(r.low), half(0), first(r) {
-    const auto highest = static_cast<float>(kHighest<Int>);
-    if (mode == Mode::kScaled) {
-      const auto least = static_cast<float>(kLowest<Int> + (c.flag("narrow_range") ? 1 : 0));
-      size = kLowest<Int> == 0 ? r.high / highest : std::max(r.low / least, r.high / highest);
-    } else {
-      size = (r.high - r.low) / (highest - static_cast<float>(kLowest<Int>));
-      if (kLowest<Int> < 0) half = static_cast<float>(kSteps<Int> >> 1);
-    }
-  }
-  float operator()(Int q) const {
-    if (mode == Mode::kMinFirst) return first(q);
-    if (mode == Mode::kScaled) return static_cast<float>(q) * size;
-    return rounded((static_cast<float>(q) + half) * size) + low;
-  }
-};
-
 template <class Int, class Out>
 void dequantize(KernelContext& c) {
-  const int64_t axis = c.integer("axis");
-  const Channels channels(c.shape(0), axis < 0 ? kMaxRank + 1 : axis);
+  const QuantizedMode mode(c);
+  const Channels channels(c.shape(0), c.integer("axis"));
   const Int* x = c.data<Int>(0);
   Out* y = c.out_data<Out>(0);
   for (int64_t k = 0; k < c.numel(1); ++k) {
-    const Dequantizer<Int> number(c, {c.data<float>(1)[k], c.data<float>(2)[k]});
-    const auto part = [&](int64_t first, int64_t count) {
+    const Dequantizer<Int> number(mode, {c.data<float>(1)[k], c.data<float>(2)[k]});
+    channels.for_rows(k, [&](int64_t first, int64_t count) {
       over(count, 8, [&](int64_t begin, int64_t end) {
         for (int64_t i = first + begin; i < first + end; ++i) y[i] = Out(number(x[i]));
       });
-    };
-    if (axis < 0) {
-      part(0, c.numel(0));
-    } else {
-      channels.for_rows(k, part);
-    }
+    });
   }
 }
 

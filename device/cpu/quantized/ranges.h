@@ -8,31 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <utility>
 
+#include "panto/device/math/quantized.h"
 #include "panto/device/math/rounded.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto::quantized {
 
-// The integer type in which element type Q is stored.
-template <class Q>
-using IntOf = decltype(Q::value);
-
-// Number of values of Int.
-template <class Int>
-inline constexpr int64_t kSteps = int64_t{1} << (8 * sizeof(Int));
-template <class Int>
-inline constexpr int64_t kLowest = std::numeric_limits<Int>::lowest();
-template <class Int>
-inline constexpr int64_t kHighest = std::numeric_limits<Int>::max();
-
-struct Range {
-  float low, high;
-  bool operator==(const Range&) const = default;
-};
 inline Range range_in(const KernelContext& c, int i) { return {*c.data<float>(i), *c.data<float>(i + 1)}; }
 inline void put_range(KernelContext& c, Range r) {
   *c.out_data<float>(1) = r.low;
@@ -44,14 +27,6 @@ inline void expect_wide(const KernelContext& c, int i) {
   const char* name = c.op().signature().inputs[static_cast<size_t>(i)].name.c_str();
   const char* next = c.op().signature().inputs[static_cast<size_t>(i) + 1].name.c_str();
   invalid("{}: expected more than {}, which is {}, got {}", next, name, r.low, r.high);
-}
-
-// Converts v, already rounded, to Int, clamped to its range; NaN becomes the lowest integer.
-template <class Int>
-Int clamped(double v) {
-  if (!(v > static_cast<double>(kLowest<Int>))) return std::numeric_limits<Int>::lowest();
-  if (v >= static_cast<double>(kHighest<Int>)) return std::numeric_limits<Int>::max();
-  return static_cast<Int>(v);
 }
 
 // ---- One value, in float64 ------------------------------------------------------------------------------------------
@@ -111,42 +86,6 @@ Int integer_of(float x, Range r) {
   return NearestOf<Int>(r)(x);
 }
 
-// ---- Many values, in float32 ----------------------------------------------------------------------------------------
-
-// For whole tensors TensorFlow computes both conversions in float32.
-template <class Int>
-struct FloatSteps {
-  float size = 0, offset;  // size of a step; value of integer 0
-
-  explicit FloatSteps(Range r) {
-    float low = r.low;
-    if (r.low != r.high) {
-      size = static_cast<float>(static_cast<double>(r.high - r.low) / (static_cast<double>(kSteps<Int>) - 1.0));
-      low = std::round(r.low / size) * size;
-    }
-    offset = low - rounded(static_cast<float>(kLowest<Int>) * size);
-  }
-  float operator()(Int q) const { return offset + rounded(static_cast<float>(q) * size); }
-};
-template <class Int>
-struct FloatNearest {
-  float per_step = 0, low;
-  // The extreme floats that convert to Int.
-  static constexpr float kLeast = sizeof(Int) == 4 ? -2147483648.0F : static_cast<float>(kLowest<Int>);
-  static constexpr float kMost = sizeof(Int) == 4 ? 2147483520.0F : static_cast<float>(kHighest<Int>);
-
-  explicit FloatNearest(Range r) {
-    if (r.low != r.high) {
-      per_step = static_cast<float>((static_cast<double>(kSteps<Int>) - 1.0) / static_cast<double>(r.high - r.low));
-    }
-    low = std::round(r.low * per_step) - static_cast<float>(kLowest<Int>);
-  }
-  Int operator()(float x) const {
-    const float v = std::round(x * per_step) - low;
-    return v > kLeast ? static_cast<Int>(std::min(v, kMost)) : static_cast<Int>(kLeast);  // NaN: the lowest
-  }
-};
-
 // ---- Ranges of results ----------------------------------------------------------------------------------------------
 
 template <class Int>
@@ -185,21 +124,5 @@ inline void expect_same_type(const CallView& c, AttrName of, AttrName result) {
           dtype_name(c.type(result)));
   }
 }
-
-using EightBits = TypeList<QUint8, QInt8>;
-using AllBits = TypeList<QUint8, QInt8, QInt32, QInt16, QUint16>;
-
-// A tensor seen as [outer, depth, inner]: one range for each index of `depth`. Without an axis there is one range.
-struct Channels {
-  int64_t outer = 1, depth = 1, inner = 1;
-  Channels(const Shape& shape, int64_t axis) {
-    for (int k = 0; k < shape.rank(); ++k) (k < axis ? outer : k == axis ? depth : inner) *= shape.dim(k);
-  }
-  // Calls f(first, count) for each contiguous run of elements of channel `index`.
-  template <class F>
-  void for_rows(int64_t index, const F& f) const {
-    for (int64_t o = 0; o < outer; ++o) f((o * depth + index) * inner, inner);
-  }
-};
 
 }  // namespace panto::quantized

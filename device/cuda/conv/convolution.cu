@@ -6,7 +6,9 @@
 #include "panto/device/cuda/blas.h"
 #include "panto/device/cuda/conv/conv_direct.h"
 #include "panto/device/cuda/conv/windows.h"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/elementwise/epilogue.h"
+#include "panto/device/cuda/elementwise/in_wider.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/lib/base/checked.h"
 
@@ -255,20 +257,19 @@ class ConvolutionProduct {
 enum class Kind : uint8_t { kForward, kByInput, kByFilter };
 
 // One of the three kernels. Inputs 0, 1 and 2 are the convolution's input, filter and output (or its gradient); in
-// place of the tensor to compute, the op has its shape.
-template <Kind kKind, bool kFused = false>
+// place of the tensor to compute, the op has its shape. A depthwise filter [height, width, channels, multiplier] has
+// its elements in the order of a filter with one group per channel, [height, width, 1, channels * multiplier].
+template <Kind kKind, bool kFused = false, FilterKind kFilterKind = FilterKind::kOfGroups>
 struct ConvolutionKernel {
   template <class T>
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
     const PartialShape& input = kKind == Kind::kByInput ? c.out_shape(0) : c.shape(0);
     const PartialShape& filter = kKind == Kind::kByFilter ? c.out_shape(0) : c.shape(1);
-    const Convolution convolution = convolution_of(c, input, filter);
+    const Convolution convolution = convolution_of(c, input, filter, kFilterKind);
     const bool nothing = kKind == Kind::kForward ? c.numel(0) == 0 : c.numel(2) == 0;
     if (nothing || (kKind == Kind::kByFilter && c.numel(0) == 0)) {
-      // Sums of nothing.
-      const cuda::DeviceUse stream = cuda::device_of(c).use();
-      cuda::check(cudaMemsetAsync(c.out_data<T>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
+      cuda::clear_output(c);  // sums of nothing
     } else if (std::is_integral_v<T> || cuda::prefers_direct(convolution)) {
       convolve(c, cuda::DirectConvolution<T>(cuda::device_of(c), convolution));
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -295,11 +296,24 @@ struct ConvolutionKernel {
   }
 };
 
-using WithIntegers = TypeList<float, double, int32_t>;
-const CudaKernel conv_kernel("Conv2D", WithIntegers{}, ConvolutionKernel<Kind::kForward>{});
+using WithIntegers = TypeList<float, double, Half, BFloat16, int32_t>;
+using Fractions = TypeList<float, double, Half, BFloat16>;
+const CudaKernel conv_kernel("Conv2D", WithIntegers{}, CudaInWider<ConvolutionKernel<Kind::kForward>>{});
 const CudaKernel fused_conv_kernel("_FusedConv2D", TypeList<float>{}, ConvolutionKernel<Kind::kForward, true>{});
-const CudaKernel by_input_kernel("Conv2DBackpropInput", WithIntegers{}, ConvolutionKernel<Kind::kByInput>{});
-const CudaKernel by_filter_kernel("Conv2DBackpropFilter", types::floating{}, ConvolutionKernel<Kind::kByFilter>{});
+const CudaKernel by_input_kernel("Conv2DBackpropInput", WithIntegers{},
+                                 CudaInWider<ConvolutionKernel<Kind::kByInput>>{});
+const CudaKernel by_filter_kernel("Conv2DBackpropFilter", Fractions{},
+                                  CudaInWider<ConvolutionKernel<Kind::kByFilter>>{});
+
+template <Kind kKind>
+using DepthwiseKernel = CudaInWider<ConvolutionKernel<kKind, false, FilterKind::kDepthwise>>;
+const CudaKernel fused_depthwise_kernel("_FusedDepthwiseConv2dNative", TypeList<float>{},
+                                        ConvolutionKernel<Kind::kForward, true, FilterKind::kDepthwise>{});
+const CudaKernel depthwise_kernel("DepthwiseConv2dNative", Fractions{}, DepthwiseKernel<Kind::kForward>{});
+const CudaKernel depthwise_by_input_kernel("DepthwiseConv2dNativeBackpropInput", Fractions{},
+                                           DepthwiseKernel<Kind::kByInput>{});
+const CudaKernel depthwise_by_filter_kernel("DepthwiseConv2dNativeBackpropFilter", Fractions{},
+                                            DepthwiseKernel<Kind::kByFilter>{});
 
 }  // namespace
 }  // namespace panto

@@ -1,6 +1,9 @@
 // One dimension along which windows slide (lib/ops/nn/window.h), in the form for kernels.
 #pragma once
 
+#include <algorithm>
+#include <string>
+
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/lib/ops/nn/window.h"
 
@@ -41,6 +44,27 @@ struct Side {
     uint32_t rest;
     const int position = static_cast<int>(divide(by_stride, static_cast<uint32_t>(begin), rest)) - first;
     return rest == 0 && static_cast<unsigned>(position) < static_cast<unsigned>(count) ? position : -1;
+  }
+};
+
+// A side with its number of windows. Sizes are below 2^30, so that no position overflows 32 bits; throws Unimplemented
+// for larger ones. The input may be empty: then all windows are padding.
+struct WindowSide : Side {
+  int output;
+
+  explicit WindowSide(const WindowAxis& a) : Side(checked(a)), output(static_cast<int>(a.output)) {
+    input = static_cast<int>(a.input);
+  }
+
+ private:
+  static WindowAxis checked(WindowAxis a) {
+    for (const int64_t v : {a.input, a.extent(), a.before, a.output, a.output * a.stride}) {
+      if (v >= 1 << 30) {
+        fail(Code::kUnimplemented, "window: expected sizes below 2^30 on a GPU, got " + std::to_string(v));
+      }
+    }
+    a.input = std::max<int64_t>(1, a.input);  // it becomes a divisor
+    return a;
   }
 };
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/math/reducers.h"
@@ -94,6 +95,27 @@ struct Elements {
     const auto unit = *reinterpret_cast<const Pack<T, kUnit>*>(data + i);
 #pragma unroll
     for (int j = 0; j < kUnit; ++j) to[j] = unit.v[j];
+  }
+};
+
+// Source of a reduction's elements: f(i), for a function of the element's index.
+template <class F>
+struct Computed {
+  using Element = decltype(std::declval<const F&>()(int64_t{}));
+  static constexpr int kUnit = 1;
+  F f;
+
+  bool is_aligned() const { return false; }
+  __device__ Element at(int64_t i) const { return f(i); }
+  __device__ void load(int64_t i, Element (&to)[kUnit]) const { to[0] = f(i); }
+};
+
+// Finish of a reduction: writes the result.
+template <class R, class Out>
+struct Store {
+  Out* out;
+  __device__ void operator()(int64_t i, const typename R::Total& total, int64_t n) const {
+    out[i] = R::finish(total, n);
   }
 };
 

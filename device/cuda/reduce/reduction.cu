@@ -8,14 +8,6 @@
 namespace panto {
 namespace {
 
-template <class R, class Out>
-struct Store {
-  Out* out;
-  __device__ void operator()(int64_t i, const typename R::Total& total, int64_t n) const {
-    out[i] = R::finish(total, n);
-  }
-};
-
 template <class R>
 void reduce_axes(KernelContext& c) {
   using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
@@ -25,7 +17,7 @@ void reduce_axes(KernelContext& c) {
   }
   if (s.results == 0) return;
   cuda::reduce<R>(cuda::device_of(c), s, cuda::Elements<typename R::Element>{c.data<typename R::Element>(0)},
-                  Store<R, Out>{c.out_data<Out>(0)});
+                  cuda::Store<R, Out>{c.out_data<Out>(0)});
 }
 
 template <template <class> class R>

@@ -92,15 +92,6 @@ ImageAxes image_axes(std::string_view data_format) {
   failf(Code::kUnimplemented, "data_format: expected NHWC or NCHW, got {}", data_format);
 }
 
-int64_t WindowAxis::first(int64_t position) const {
-  const int64_t at = begin(position);
-  return at >= 0 ? 0 : ceil_div(-at, dilation);
-}
-int64_t WindowAxis::last(int64_t position) const {
-  const int64_t room = input - begin(position);
-  return room <= 0 ? 0 : std::min(size, ceil_div(room, dilation));
-}
-
 PartialShape Convolution::image(int64_t h, int64_t w, int64_t channels) const {
   if (channels_first()) return PartialShape{batch, channels, h, w};
   return PartialShape{batch, h, w, channels};

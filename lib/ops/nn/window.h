@@ -1,11 +1,13 @@
 // Windows that slide over the height and width of images: parameters of convolutions and pools, read once from a call's
-// attributes for shape functions and kernels. Internal.
+// attributes for shape functions and kernels. Internal. What is constexpr may be called on a GPU, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "panto/lib/base/checked.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {
@@ -30,10 +32,21 @@ struct WindowAxis {
   // The distance from a window's first element to its last, plus 1; -1 if unknown.
   int64_t extent() const { return size < 0 ? -1 : (size - 1) * dilation + 1; }
   // The elements [first, last) of the window at `position` that are not padding; there may be none.
-  int64_t first(int64_t position) const;
-  int64_t last(int64_t position) const;
+  constexpr int64_t first(int64_t position) const {
+    const int64_t at = begin(position);
+    return at >= 0 ? 0 : ceil_div(-at, dilation);
+  }
+  constexpr int64_t last(int64_t position) const {
+    const int64_t room = input - begin(position);
+    return room <= 0 ? 0 : std::min(size, ceil_div(room, dilation));
+  }
   // The input position at which the window at `position` begins; may be negative.
-  int64_t begin(int64_t position) const { return position * stride - before; }
+  constexpr int64_t begin(int64_t position) const { return position * stride - before; }
+  // The input position of element i of the window at `position`; -1 for padding.
+  constexpr int64_t place(int64_t position, int64_t i) const {
+    const int64_t at = begin(position) + i * dilation;
+    return at < input ? std::max<int64_t>(-1, at) : -1;
+  }
 };
 
 struct Windows {
