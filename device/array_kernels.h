@@ -4,8 +4,10 @@
 //   struct Engine {
 //     using Copy = ...;  // a StridedDims
 //     static void copy(KernelContext& c, const Copy& copy, const T* in, T* out);
-//     // Fills all n elements of `out`: the copied block begins at element `first`, all other elements become zero.
-//     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first);
+//     // Fills all n elements of `out`: the copied block begins at element `first`, all other elements become *rest, or
+//     // zero if `rest` is null.
+//     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first,
+//                       const T* rest);
 //     // Rows of `whole` elements are the rows of all pieces, one behind the other. There are `outer` rows.
 //     static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out);
 //     static void split(KernelContext& c, int64_t outer, int64_t whole, const T* in, std::span<const Piece<T>> pieces);
@@ -335,7 +337,7 @@ struct RunStridedSliceGrad {
     }
     int64_t first;
     const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(c.out_shape(0)), false, first);
-    Engine::template place<T>(c, copy, c.data<T>(4), c.out_data<T>(0), c.out_numel(0), first);
+    Engine::template place<T>(c, copy, c.data<T>(4), c.out_data<T>(0), c.out_numel(0), first, nullptr);
   }
 };
 
@@ -355,13 +357,15 @@ Copy pad_copy(const KernelContext& c, int64_t& first) {
   return copy;
 }
 
-template <class Engine>
+// With input 2, a scalar, around input 0; or with zeros.
+template <class Engine, bool kWithValue>
 struct RunPad {
   template <class T>
   static void run(KernelContext& c) {
     int64_t first;
     const auto copy = pad_copy<typename Engine::Copy>(c, first);
-    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first);
+    const T* rest = kWithValue ? c.data<T>(2) : nullptr;
+    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first, rest);
   }
 };
 

@@ -17,8 +17,8 @@ struct Engine {
     copy.run(in, out);
   }
   template <class T>
-  static void place(KernelContext&, const Copy& copy, const T* in, T* out, int64_t n, int64_t first) {
-    if (copy.count() < n) std::fill_n(out, n, T{});
+  static void place(KernelContext&, const Copy& copy, const T* in, T* out, int64_t n, int64_t first, const T* rest) {
+    if (copy.count() < n) std::fill_n(out, n, rest != nullptr ? *rest : T{});
     if (copy.count() > 0) copy.run(in, out + first);
   }
   template <class T>
@@ -47,17 +47,6 @@ struct Engine {
     copy.add({row, 1, 1});
     copy.add({outer, in, out});
     return copy;
-  }
-};
-
-struct RunPadWith {
-  template <class T>
-  static void run(KernelContext& c) {
-    int64_t first;
-    const auto copy = moves::pad_copy<Engine::Copy>(c, first);
-    T* out = c.out_data<T>(0);
-    if (copy.count() < c.out_numel(0)) std::fill_n(out, c.out_numel(0), *c.data<T>(2));
-    if (copy.count() > 0) copy.run(c.data<T>(0), out + first);
   }
 };
 
@@ -97,9 +86,9 @@ const CpuKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, mo
 // An empty variant acts as zero when gradients of variants are added.
 const CpuKernel strided_slice_grad_other_kernel("StridedSliceGrad", TypeList<std::string, Variant>{},
                                                 moves::RunStridedSliceGrad<Engine>{});
-const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});
-const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine>{});
-const CpuKernel pad_with_kernel("PadV2", types::every{}, RunPadWith{});
+const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine, false>{});
+const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine, false>{});
+const CpuKernel pad_with_kernel("PadV2", types::every{}, moves::RunPad<Engine, true>{});
 
 }  // namespace
 }  // namespace panto

@@ -15,8 +15,8 @@ struct Engine {
     cuda::strided_copy(cuda::device_of(c), copy, sizeof(T), in, out);
   }
   template <class T>
-  static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first) {
-    cuda::strided_place(cuda::device_of(c), copy, sizeof(T), in, out, n, first);
+  static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first, const T* rest) {
+    cuda::strided_place(cuda::device_of(c), copy, sizeof(T), in, out, n, first, rest);
   }
   template <class T>
   static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out) {
@@ -44,12 +44,14 @@ const CudaKernel tile_kernel("Tile", types::plain{}, moves::RunTile<Engine>{});
 const CudaKernel concat_kernel("ConcatV2", types::plain{}, moves::RunConcat<Engine>{});
 const CudaKernel pack_kernel("Pack", types::plain{}, moves::RunPack<Engine>{});
 const CudaKernel split_kernel("Split", types::plain{}, moves::RunSplit<Engine>{});
+const CudaKernel split_v_kernel("SplitV", types::plain{}, moves::RunSplitV<Engine>{});
 const CudaKernel unpack_kernel("Unpack", types::plain{}, moves::RunUnpack<Engine>{});
 
 const CudaKernel slice_kernel("Slice", types::plain{}, moves::RunSlice<Engine>{});
 const CudaKernel strided_slice_kernel("StridedSlice", types::plain{}, moves::RunStridedSlice<Engine>{});
 const CudaKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, moves::RunStridedSliceGrad<Engine>{});
-const CudaKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});
+const CudaKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine, false>{});
+const CudaKernel pad_with_kernel("PadV2", types::plain{}, moves::RunPad<Engine, true>{});
 
 }  // namespace
 }  // namespace panto
