@@ -6,6 +6,8 @@
 
 #include "panto/device/cpu/array/strided_copy.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/unquantized.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -73,6 +75,11 @@ const CpuKernel invert_permutation_kernel("InvertPermutation", types::index{}, R
 const CpuKernel broadcast_to_kernel("BroadcastTo", types::every{}, moves::RunBroadcastTo<Engine>{});
 const CpuKernel tile_kernel("Tile", types::every{}, moves::RunTile<Engine>{});
 
+const CpuKernel space_to_depth_kernel("SpaceToDepth", types::every{}, moves::RunImageBlocks<Engine, true>{});
+const CpuKernel depth_to_space_kernel("DepthToSpace", types::every{}, moves::RunImageBlocks<Engine, false>{});
+const UnquantizedKernel<"CPU", moves::RunDiag<Engine>> diag_kernel("Diag", OpTypes<"Diag">::kTypes);
+const UnquantizedKernel<"CPU", moves::RunDiagPart<Engine>> diag_part_kernel("DiagPart", OpTypes<"DiagPart">::kTypes);
+
 const CpuKernel concat_kernel("ConcatV2", types::every{}, moves::RunConcat<Engine>{});
 const CpuKernel pack_kernel("Pack", types::every{}, moves::RunPack<Engine>{});
 const CpuKernel split_kernel("Split", types::every{}, moves::RunSplit<Engine>{});
@@ -86,6 +93,8 @@ const CpuKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, mo
 // An empty variant acts as zero when gradients of variants are added.
 const CpuKernel strided_slice_grad_other_kernel("StridedSliceGrad", TypeList<std::string, Variant>{},
                                                 moves::RunStridedSliceGrad<Engine>{});
+const CpuKernel slice_update_kernel("TensorStridedSliceUpdate", types::every{}, moves::RunSliceUpdate<Engine>{});
+const CpuKernel slice_assign_kernel("ResourceStridedSliceAssign", types::plain{}, moves::RunSliceAssign<Engine>{});
 const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine, false>{});
 const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine, false>{});
 const CpuKernel pad_with_kernel("PadV2", types::every{}, moves::RunPad<Engine, true>{});

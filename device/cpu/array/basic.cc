@@ -92,11 +92,6 @@ struct RunLinSpace {
   }
 };
 
-void run_bitcast(KernelContext& c) {
-  const auto* from = static_cast<const std::byte*>(c.in(0).impl()->data);
-  std::copy_n(from, c.in(0).nbytes(), static_cast<std::byte*>(c.out(0).impl()->data));
-}
-
 struct RunCheckNumerics {
   template <class T>
   static void run(KernelContext& c) {

@@ -1,12 +1,9 @@
 // Builds matrices from diagonals, extracts diagonals and replaces them.
 #include <algorithm>
 
-#include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/op_kernels.h"
 #include "panto/device/shape/diagonals.h"
 #include "panto/device/unquantized.h"
-#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -69,28 +66,6 @@ struct RunMatrixSetDiag {
   }
 };
 
-// Diag and DiagPart see a tensor as an n x n matrix: the first half of its dimensions are the rows, the second half the
-// columns.
-struct RunDiag {
-  template <class T>
-  static void run(KernelContext& c) {
-    const int64_t n = c.numel(0);
-    T* out = c.out_data<T>(0);
-    std::fill_n(out, c.out_numel(0), T{});
-    for (int64_t i = 0; i < n; ++i) out[i * (n + 1)] = c.data<T>(0)[i];
-  }
-};
-
-struct RunDiagPart {
-  template <class T>
-  static void run(KernelContext& c) {
-    const int64_t n = c.out_numel(0);
-    for (int64_t i = 0; i < n; ++i) c.out_data<T>(0)[i] = c.data<T>(0)[i * (n + 1)];
-  }
-};
-
-const CpuKernel diag_kernel("Diag", types::of<"Diag">{}, RunDiag{});
-const CpuKernel diag_part_kernel("DiagPart", types::of<"DiagPart">{}, RunDiagPart{});
 const UnquantizedKernel<"CPU", RunMatrixDiag> matrix_diag_kernel("MatrixDiagV3");
 const UnquantizedKernel<"CPU", RunMatrixDiagPart> matrix_diag_part_kernel("MatrixDiagPartV3");
 const UnquantizedKernel<"CPU", RunMatrixSetDiag> matrix_set_diag_kernel("MatrixSetDiagV3");
