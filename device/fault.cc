@@ -15,6 +15,7 @@ void throw_fault(Fault fault) {
       fail(Code::kInvalidArgument, "labels: expected classes in [0, number of classes), got another one");
     case Fault::kRateOutOfRange:
       fail(Code::kInvalidArgument, "lr, l1, l2: expected more than 0, at least 0 and at least 0, got another one");
+    case Fault::kNotFinite: fail(Code::kInvalidArgument, "tensor: expected finite numbers, got others");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

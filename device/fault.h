@@ -16,6 +16,7 @@ enum class Fault : uint32_t {
   kRepeatedIndex,
   kLabelOutOfRange,
   kRateOutOfRange,
+  kNotFinite,
 };
 
 // Throws InvalidArgument with the message for this fault.

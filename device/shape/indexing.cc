@@ -15,6 +15,11 @@ int64_t product(std::span<const int64_t> dims, size_t first, size_t last) {
 
 }  // namespace
 
+int64_t numel_behind(const Shape& shape, int rank) {
+  const std::span<const int64_t> dims = shape.dims();
+  return product(dims, static_cast<size_t>(rank), dims.size());
+}
+
 GatherDims gather_dims(const KernelContext& c) {
   const std::span<const int64_t> params = c.shape(0).dims();
   const std::span<const int64_t> indices = c.shape(1).dims();

@@ -1,4 +1,4 @@
-// Gather and OneHot on every back-end: their dimensions and index types.
+// Gather, OneHot and ReverseSequence on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ void with_index_type(DType type, F&& f) {
   }
 }
 
+// Returns the product of the dimensions from `rank` on.
+PANTO_EXPORT int64_t numel_behind(const Shape& shape, int rank);
+
 // GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
 struct GatherDims {
   int64_t batch, outer, limit, inner, each;
@@ -35,5 +38,21 @@ struct OneHotDims {
 };
 
 PANTO_EXPORT OneHotDims one_hot_dims(const KernelContext& c);
+
+// ReverseSequence: the size of the dimension that is reversed and the number of lengths, and how far apart neighbours
+// are along both.
+struct ReversedDims {
+  int64_t size, examples, step, example;
+
+  explicit ReversedDims(const KernelContext& c) {
+    const Shape& shape = c.shape(0);
+    const auto normal = [&](int64_t axis) { return static_cast<int>(axis < 0 ? axis + shape.rank() : axis); };
+    const int along = normal(c.integer("seq_dim")), batch = normal(c.integer("batch_dim"));
+    size = shape.dim(along);
+    examples = shape.dim(batch);
+    step = numel_behind(shape, along + 1);
+    example = numel_behind(shape, batch + 1);
+  }
+};
 
 }  // namespace panto
