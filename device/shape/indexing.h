@@ -1,4 +1,4 @@
-// Gather, OneHot and ReverseSequence on every back-end: their dimensions and index types.
+// Ops that look up places, on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,10 @@ struct OneHotDims {
 };
 
 PANTO_EXPORT OneHotDims one_hot_dims(const KernelContext& c);
+
+// NthElement: the position of the element in a row of `size` elements, of which the smallest is first. Throws
+// InvalidArgument if there is none.
+PANTO_EXPORT int64_t nth_of(const KernelContext& c, int64_t size);
 
 // ReverseSequence: the size of the dimension that is reversed and the number of lengths, and how far apart neighbours
 // are along both.
