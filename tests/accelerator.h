@@ -4,21 +4,18 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 
-#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/tests/gpu.h"
 
 namespace panto::test {
 
-// That of the environment's PANTO_TEST_DEVICE, a back-end in the library PANTO_TEST_LIBRARY; else the first GPU, null
+// That of the environment's PANTO_TEST_DEVICE, which may be of the library PANTO_TEST_LIBRARY; else the first GPU, null
 // where there is none.
 inline Device* accelerator() {
   static Device* const device = [] {
-    const char* library = std::getenv("PANTO_TEST_LIBRARY");  // NOLINT(concurrency-mt-unsafe): read once
-    const char* name = std::getenv("PANTO_TEST_DEVICE");      // NOLINT(concurrency-mt-unsafe): read once
-    if (library == nullptr || name == nullptr) return gpu();
-    load_library(library);
-    return &find_device(name);
+    open_test_library();
+    const char* name = std::getenv("PANTO_TEST_DEVICE");  // NOLINT(concurrency-mt-unsafe): read once
+    return name != nullptr ? &find_device(name) : gpu();
   }();
   return device;
 }

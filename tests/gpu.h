@@ -4,14 +4,28 @@
 #include <dlfcn.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 
 namespace panto::test {
 
+// Opens the back-end in the library that the environment's PANTO_TEST_LIBRARY names, if it does: for example that of a
+// GPU which the CPU emulates (tests/device/cuda/emulation).
+inline void open_test_library() {
+  static const bool done = [] {
+    const char* library = std::getenv("PANTO_TEST_LIBRARY");  // NOLINT(concurrency-mt-unsafe): read once
+    if (library != nullptr) load_library(library);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
 // The first GPU; null where there is none.
 inline Device* gpu() {
+  open_test_library();
   for (Device* d : devices()) {
     if (device_kind_name(d->kind()) == "GPU") return d;
   }

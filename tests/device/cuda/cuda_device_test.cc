@@ -229,9 +229,10 @@ BOOST_AUTO_TEST_CASE(products_find_room) {
   CudaDevice& device = gpu(0);
   device.trim();
   const auto multiply = [&] {
-    const float* none = nullptr;
-    cuda::multiply(device, {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1}, none, none,
-                   static_cast<float*>(nullptr));
+    const float two = 2, three = 3;
+    float product = 0;
+    cuda::multiply(device, {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1}, &two, &three, &product);
+    BOOST_TEST(product == 6);
   };
   const size_t before = pretended(0).used;
   pretended(0).memory = before + 10 * kMiB;  // for a handle, but no workspace

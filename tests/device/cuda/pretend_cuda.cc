@@ -239,27 +239,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* /*code*/, cudaJitOption* /*options*/,
-                                void** /*values*/, unsigned /*count*/, cudaLibraryOption* /*options*/,
-                                void** /*values*/, unsigned /*count*/) {
-  if (pretended_cuda().refused_libraries > 0) {
-    --pretended_cuda().refused_libraries;
-    return cudaErrorMemoryAllocation;
-  }
-  static int made = 0;
-  *library = reinterpret_cast<cudaLibrary_t>(&made);
-  return cudaSuccess;
-}
-cudaError_t cudaLibraryUnload(cudaLibrary_t /*library*/) { return cudaSuccess; }
-cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* /*name*/) {
-  *kernel = reinterpret_cast<cudaKernel_t>(library);
-  return cudaSuccess;
-}
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* /*attributes*/, const void* /*function*/) { return cudaSuccess; }
-
 // ---- cuBLAS --------------------------------------------------------------------------------------------------------
 
-struct cublasContext {};
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+};
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   // It has some memory of its own.
@@ -275,7 +259,10 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   --pretended_cuda().handles;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetStream(cublasHandle_t /*handle*/, cudaStream_t /*stream*/) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasSetWorkspace(cublasHandle_t /*handle*/, void* workspace, size_t bytes) {
   pretended_cuda().workspace = workspace;
   pretended_cuda().workspace_bytes = bytes;
@@ -284,41 +271,92 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t /*handle*/, void* workspace, si
 const char* cublasGetStatusString(cublasStatus_t /*status*/) { return "pretended status"; }
 
 namespace {
-cublasStatus_t counted() {
+
+// A product of two column-major matrices. cuBLAS reads alpha and beta when it is called, the matrices when its turn
+// comes.
+template <class T>
+struct GemmOf {
+  cublasOperation_t op_a, op_b;
+  int64_t m, n, k;
+  T alpha;
+  int64_t lda, ldb;
+  T beta;
+  int64_t ldc;
+
+  void run(const T* a, const T* b, T* c) const {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l) {
+          const T x = a[op_a == CUBLAS_OP_N ? i + l * lda : l + i * lda];
+          const T y = b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb];
+          sum += static_cast<double>(x) * static_cast<double>(y);
+        }
+        T& result = c[i + j * ldc];
+        result = static_cast<T>(alpha * static_cast<T>(sum) + (beta == T{0} ? T{0} : beta * result));
+      }
+    }
+  }
+};
+
+// Calls product(p) for each of `count`.
+template <class Product>
+cublasStatus_t multiply(cublasHandle_t handle, int64_t count, Product product) {
   ++pretended_cuda().products;
+  static_cast<void>(ask(handle->stream, [=] {
+    for (int64_t p = 0; p < count; ++p) product(p);
+  }));
   return CUBLAS_STATUS_SUCCESS;
 }
+
+template <class T>
+cublasStatus_t strided(cublasHandle_t handle, const GemmOf<T>& gemm, const T* a, int64_t step_a, const T* b,
+                       int64_t step_b, T* c, int64_t step_c, int64_t count) {
+  return multiply(handle, count, [=](int64_t p) { gemm.run(a + p * step_a, b + p * step_b, c + p * step_c); });
+}
+template <class T>
+cublasStatus_t listed(cublasHandle_t handle, const GemmOf<T>& gemm, const T* const* a, const T* const* b, T* const* c,
+                      int64_t count) {
+  return multiply(handle, count, [=](int64_t p) { gemm.run(a[p], b[p], c[p]); });
+}
+
 }  // namespace
 
-cublasStatus_t cublasSgemm_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t, int64_t,
-                              const float*, const float*, int64_t, const float*, int64_t, const float*, float*,
-                              int64_t) {
-  return counted();
+cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int64_t m,
+                              int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda, const float* b,
+                              int64_t ldb, const float* beta, float* c, int64_t ldc) {
+  return strided<float>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, 0, b, 0, c, 0, 1);
 }
-cublasStatus_t cublasDgemm_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t, int64_t,
-                              const double*, const double*, int64_t, const double*, int64_t, const double*, double*,
-                              int64_t) {
-  return counted();
+cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int64_t m,
+                              int64_t n, int64_t k, const double* alpha, const double* a, int64_t lda, const double* b,
+                              int64_t ldb, const double* beta, double* c, int64_t ldc) {
+  return strided<double>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, 0, b, 0, c, 0, 1);
 }
-cublasStatus_t cublasSgemmBatched_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t, int64_t,
-                                     const float*, const float* const[], int64_t, const float* const[], int64_t,
-                                     const float*, float* const[], int64_t, int64_t) {
-  return counted();
+cublasStatus_t cublasSgemmBatched_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int64_t m,
+                                     int64_t n, int64_t k, const float* alpha, const float* const a[], int64_t lda,
+                                     const float* const b[], int64_t ldb, const float* beta, float* const c[],
+                                     int64_t ldc, int64_t count) {
+  return listed<float>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, b, c, count);
 }
-cublasStatus_t cublasDgemmBatched_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t, int64_t,
-                                     const double*, const double* const[], int64_t, const double* const[], int64_t,
-                                     const double*, double* const[], int64_t, int64_t) {
-  return counted();
+cublasStatus_t cublasDgemmBatched_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int64_t m,
+                                     int64_t n, int64_t k, const double* alpha, const double* const a[], int64_t lda,
+                                     const double* const b[], int64_t ldb, const double* beta, double* const c[],
+                                     int64_t ldc, int64_t count) {
+  return listed<double>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, b, c, count);
 }
-cublasStatus_t cublasSgemmStridedBatched_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t,
-                                            int64_t, const float*, const float*, int64_t, long long int, const float*,
-                                            int64_t, long long int, const float*, float*, int64_t, long long int,
-                                            int64_t) {
-  return counted();
+cublasStatus_t cublasSgemmStridedBatched_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                            int64_t m, int64_t n, int64_t k, const float* alpha, const float* a,
+                                            int64_t lda, long long int step_a, const float* b, int64_t ldb,
+                                            long long int step_b, const float* beta, float* c, int64_t ldc,
+                                            long long int step_c, int64_t count) {
+  return strided<float>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, step_a, b, step_b, c, step_c,
+                        count);
 }
-cublasStatus_t cublasDgemmStridedBatched_64(cublasHandle_t, cublasOperation_t, cublasOperation_t, int64_t, int64_t,
-                                            int64_t, const double*, const double*, int64_t, long long int,
-                                            const double*, int64_t, long long int, const double*, double*, int64_t,
-                                            long long int, int64_t) {
-  return counted();
+cublasStatus_t cublasDgemmStridedBatched_64(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                            int64_t m, int64_t n, int64_t k, const double* alpha, const double* a,
+                                            int64_t lda, long long int step_a, const double* b, int64_t ldb,
+                                            long long int step_b, const double* beta, double* c, int64_t ldc,
+                                            long long int step_c, int64_t count) {
+  return strided<double>(handle, {op_a, op_b, m, n, k, *alpha, lda, ldb, *beta, ldc}, a, step_a, b, step_b, c, step_c,
+                         count);
 }
