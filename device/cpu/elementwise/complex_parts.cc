@@ -1,7 +1,7 @@
 // Making complex numbers from real ones, and extracting parts of them.
+#include "panto/device/math/complex_parts.h"
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/math/complex_parts.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/math_types.h"
 
