@@ -2,9 +2,7 @@
 // missing (incomplete gamma and beta functions) has no function there.
 #include "panto/device/math/special.h"
 
-#include <algorithm>
-
-#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/math_types.h"
@@ -124,24 +122,50 @@ using SpecialOpsOfTwo = OpTable<  //
     ElementwiseOp<"Polygamma", SpecialOfTwoFn<polygamma>>, ElementwiseOp<"Zeta", SpecialOfTwoFn<special::zeta>>,
     ElementwiseOp<"NextAfter", NextAfterFn>>;
 
-// Programs compiled at run time do not have these functors.
-template <class F>
-struct UnfusedUnary {
-  template <class T>
-  static void run(KernelContext& c) {
-    CudaUnary<F>::template run<T>(c);
-  }
+// ---- Kernels -------------------------------------------------------------------------------------------------------
+
+// One element after the other: these functions take minutes to compile for the loop that reads several at once, and so
+// long to compute that it would save nothing. Programs compiled at run time do not have the functors.
+template <class F, class T>
+struct ComputeUnary {
+  const T* x;
+  T* y;
+  __device__ void operator()(int64_t i) const { y[i] = cuda::FunctorFor<F, T>{}(x[i]); }
 };
 template <class F>
-struct UnfusedBinary {
+struct SpecialUnary {
   template <class T>
   static void run(KernelContext& c) {
-    CudaBinary<F>::template run<T>(c);
+    cuda::for_each_index(cuda::device_of(c), c.out_numel(0), ComputeUnary<F, T>{c.data<T>(0), c.out_data<T>(0)});
   }
 };
 
-const TableKernels<"GPU", UnfusedUnary, types::common> unary_kernels(SpecialOps{});
-const TableKernels<"GPU", UnfusedBinary, types::common> binary_kernels(SpecialOpsOfTwo{});
+template <class F, class T>
+struct ComputeBinary {
+  cuda::Mapped<2, int64_t> map;
+  const T* x;
+  const T* y;
+  T* z;
+  __device__ void operator()(int64_t i) const {
+    const cuda::Offsets<2> from = map.at(i);
+    z[i] = F{}(x[from.at[0]], y[from.at[1]]);
+  }
+};
+template <class F>
+struct SpecialBinary {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    BroadcastMap<2> map;
+    make_broadcast_map<2>(c.out_shape(0), {&c.shape(0), &c.shape(1)}, map);
+    cuda::for_each_index(
+        cuda::device_of(c), c.out_numel(0),
+        ComputeBinary<F, T>{cuda::Mapped<2, int64_t>(map), c.data<T>(0), c.data<T>(1), c.out_data<T>(0)});
+  }
+};
+
+const TableKernels<"GPU", SpecialUnary, types::common> unary_kernels(SpecialOps{});
+const TableKernels<"GPU", SpecialBinary, types::floating> binary_kernels(SpecialOpsOfTwo{});
 
 }  // namespace
 }  // namespace panto
