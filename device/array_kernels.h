@@ -1,11 +1,13 @@
-// Kernels that move elements: transposing, repeating, joining, splitting, slicing, padding. All back-ends share them;
-// each instantiates them with its engine:
+// Kernels that move elements: transposing, repeating, joining, splitting, slicing, padding, diagonals, blocks of
+// images. All back-ends share them; each instantiates them with its engine:
 //
 //   struct Engine {
 //     using Copy = ...;  // a StridedDims
 //     static void copy(KernelContext& c, const Copy& copy, const T* in, T* out);
-//     // Fills all n elements of `out`: the copied block begins at element `first`, all other elements become zero.
-//     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first);
+//     // Fills all n elements of `out`: the copied block begins at element `first`, all other elements become *rest, or
+//     // zero if `rest` is null.
+//     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first,
+//                       const T* rest);
 //     // Rows of `whole` elements are the rows of all pieces, one behind the other. There are `outer` rows.
 //     static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out);
 //     static void split(KernelContext& c, int64_t outer, int64_t whole, const T* in, std::span<const Piece<T>> pieces);
@@ -19,9 +21,12 @@
 
 #include "panto/device/shape/axes.h"
 #include "panto/device/shape/strided_dims.h"
+#include "panto/device/state.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/array/strided_slice.h"
 #include "panto/lib/ops/array/values.h"
 
@@ -80,21 +85,27 @@ struct RunTranspose {
   }
 };
 
+// The copy of a tensor of shape `from`, which broadcasts to `to`, into one of that shape. If `from` has more
+// dimensions, those in front are 1.
+template <class Copy>
+Copy broadcast_copy(const Shape& from, const Shape& to) {
+  const Strides in = strides_of(from);
+  const Strides out = strides_of(to);
+  const int shift = to.rank() - from.rank();
+  Copy copy;
+  for (int i = to.rank(); i-- > 0;) {
+    const int k = i - shift;
+    const bool repeats = k < 0 || from.dim(k) != to.dim(i);
+    copy.add({to.dim(i), repeats ? 0 : in[static_cast<size_t>(k)], out[static_cast<size_t>(i)]});
+  }
+  return copy;
+}
+
 template <class Engine>
 struct RunBroadcastTo {
   template <class T>
   static void run(KernelContext& c) {
-    const Shape& from = c.shape(0);
-    const Shape& to = c.out_shape(0);
-    const Strides in = strides_of(from);
-    const Strides out = strides_of(to);
-    const int shift = to.rank() - from.rank();
-    typename Engine::Copy copy;
-    for (int i = to.rank(); i-- > 0;) {
-      const int k = i - shift;
-      const bool repeats = k < 0 || from.dim(k) != to.dim(i);
-      copy.add({to.dim(i), repeats ? 0 : in[static_cast<size_t>(k)], out[static_cast<size_t>(i)]});
-    }
+    const auto copy = broadcast_copy<typename Engine::Copy>(c.shape(0), c.out_shape(0));
     Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
   }
 };
@@ -182,6 +193,60 @@ struct RunRoll {
       return block;
     }
   };
+};
+
+// SpaceToDepth (kToBlocks) and DepthToSpace: a transposition between an image [batch, high, size, wide, size, channels]
+// and blocks [batch, high, wide, size, size, channels]; with channels first, between [batch, channels, high, size,
+// wide, size] and [batch, size, size, channels, high, wide].
+template <class Engine, bool kToBlocks>
+struct RunImageBlocks {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& image = kToBlocks ? c.shape(0) : c.out_shape(0);
+    const Shape& blocks = kToBlocks ? c.out_shape(0) : c.shape(0);
+    const bool first = c.text("data_format") == "NCHW";
+    const int64_t size = c.integer("block_size"), high = blocks.dim(first ? 2 : 1), wide = blocks.dim(first ? 3 : 2);
+    const Shape dims = first ? Shape{image.dim(0), image.dim(1), high, size, wide, size}
+                             : Shape{image.dim(0), high, size, wide, size, image.dim(3)};
+    constexpr int kFirst[] = {0, 3, 5, 1, 2, 4}, kLast[] = {0, 1, 3, 2, 4, 5};
+    const auto& order = first ? kFirst : kLast;  // the image's dimension at each place of the blocks
+    const Strides in_image = strides_of(dims);
+    int64_t in_blocks[6], step = 1;
+    for (int i = 6; i-- > 0;) {
+      in_blocks[order[i]] = step;
+      step *= dims.dim(order[i]);
+    }
+    typename Engine::Copy copy;
+    for (int i = 6; i-- > 0;) {
+      const int k = kToBlocks ? order[i] : i;
+      const int64_t outside = in_image[static_cast<size_t>(k)], inside = in_blocks[k];
+      copy.add({dims.dim(k), kToBlocks ? outside : inside, kToBlocks ? inside : outside});
+    }
+    Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
+  }
+};
+
+// Diag and DiagPart see a tensor as an n x n matrix: the first half of its dimensions are the rows, the second half the
+// columns.
+template <class Engine>
+struct RunDiag {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.numel(0);
+    typename Engine::Copy copy;
+    copy.add({n, 1, n + 1});
+    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), 0, nullptr);
+  }
+};
+template <class Engine>
+struct RunDiagPart {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    typename Engine::Copy copy;
+    copy.add({n, n + 1, 1});
+    Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
+  }
 };
 
 // ---- Joining and splitting -----------------------------------------------------------------------------------------
@@ -335,7 +400,46 @@ struct RunStridedSliceGrad {
     }
     int64_t first;
     const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(c.out_shape(0)), false, first);
-    Engine::template place<T>(c, copy, c.data<T>(4), c.out_data<T>(0), c.out_numel(0), first);
+    Engine::template place<T>(c, copy, c.data<T>(4), c.out_data<T>(0), c.out_numel(0), first, nullptr);
+  }
+};
+
+// Writes input 4 into the slice of `whole` given by inputs 1 to 3 and the masks. Checks everything before writing.
+template <class Engine, class T>
+void write_slice(KernelContext& c, const Shape& shape, T* whole) {
+  const StridedSlice slice =
+      plan_strided_slice(shape, KnownIntegers(c.in(1)), KnownIntegers(c.in(2)), KnownIntegers(c.in(3)), masks_of(c));
+  expect_slice(slice, c.shape(4));
+  const Shape part(slice.shape);
+  if (part.numel() == 0) return;
+  int64_t first;
+  const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(shape), false, first);
+  if (c.shape(4) == part) return Engine::template copy<T>(c, copy, c.data<T>(4), whole + first);
+  Tensor repeated = allocate_tensor(c.device(), c.in(4).dtype(), part);
+  Engine::template copy<T>(c, broadcast_copy<typename Engine::Copy>(c.shape(4), part), c.data<T>(4),
+                           mutable_data<T>(repeated));
+  Engine::template copy<T>(c, copy, mutable_data<T>(repeated), whole + first);
+}
+
+template <class Engine>
+struct RunSliceUpdate {
+  template <class T>
+  static void run(KernelContext& c) {
+    typename Engine::Copy all;
+    all.add({c.numel(0), 1, 1});
+    Engine::template copy<T>(c, all, c.data<T>(0), c.out_data<T>(0));
+    write_slice<Engine, T>(c, c.shape(0), c.out_data<T>(0));
+  }
+};
+
+template <class Engine>
+struct RunSliceAssign {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource& variable = variable_of(c.in(0));
+    state::check_dtype(variable, c.type("T"));
+    variable.update(c.device(),
+                    [&](Tensor& value) { write_slice<Engine, T>(c, value.shape(), mutable_data<T>(value)); });
   }
 };
 
@@ -355,13 +459,15 @@ Copy pad_copy(const KernelContext& c, int64_t& first) {
   return copy;
 }
 
-template <class Engine>
+// With input 2, a scalar, around input 0; or with zeros.
+template <class Engine, bool kWithValue>
 struct RunPad {
   template <class T>
   static void run(KernelContext& c) {
     int64_t first;
     const auto copy = pad_copy<typename Engine::Copy>(c, first);
-    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first);
+    const T* rest = kWithValue ? c.data<T>(2) : nullptr;
+    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first, rest);
   }
 };
 

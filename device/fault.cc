@@ -33,6 +33,7 @@ void throw_fault(Fault fault) {
     case Fault::kBitsOutOfRange:
       fail(Code::kInvalidArgument, "num_bits: expected 1 to 62 (61 with a sign), got another");
     case Fault::kOffsetNotANumber: fail(Code::kInvalidArgument, "offsets: expected numbers, got NaN");
+    case Fault::kNotFinite: fail(Code::kInvalidArgument, "tensor: expected finite numbers, got others");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

@@ -27,6 +27,7 @@ enum class Fault : uint32_t {
   kRangeReversed,
   kBitsOutOfRange,
   kOffsetNotANumber,
+  kNotFinite,
 };
 
 // Throws InvalidArgument (OutOfRange for kBoxOfNoImage) with the message for this fault.

@@ -32,6 +32,11 @@ inline void run_no_op(KernelContext&) {}
 // Reshape and similar ops: the same bytes in another shape.
 inline void run_view(KernelContext& c) { c.set_out(0, view_tensor(c.in(0), c.inferred_shape(0))); }
 
+// The same bytes as another type, which may have elements of another size.
+inline void run_bitcast(KernelContext& c) {
+  if (c.out(0).nbytes() > 0) c.device().copy_within(c.out_data<void>(0), c.data<void>(0), c.out(0).nbytes());
+}
+
 inline void put_integer(KernelContext& c, int64_t i, int64_t value, int output = 0) {
   if (c.out(output).dtype() == kInt32) {
     c.out_data<int32_t>(output)[i] = static_cast<int32_t>(value);  // the shape function checked that it fits

@@ -1,6 +1,8 @@
 #include "panto/device/state.h"
 
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 
 namespace panto::state {
@@ -57,6 +59,19 @@ void read(KernelContext& c) {
   VariableResource& variable = variable_of(c.in(0));
   check_dtype(variable, c.type("dtype"));
   c.set_out(0, variable.read(c.device()));
+}
+
+void shape(KernelContext& c) {
+  const Tensor value = variable_of(c.in(0)).read();
+  Tensor out = allocate_tensor(cpu_device(), c.type("out_type"), Shape{static_cast<int64_t>(value.rank())});
+  for (int k = 0; k < value.rank(); ++k) {
+    if (c.type("out_type") == kInt64) {
+      mutable_data<int64_t>(out)[k] = value.dim(k);
+    } else {
+      mutable_data<int32_t>(out)[k] = checked_cast<int32_t>(value.dim(k), "dimension");
+    }
+  }
+  c.set_out(0, std::move(out));
 }
 
 void assign(KernelContext& c) {

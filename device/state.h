@@ -29,6 +29,8 @@ PANTO_EXPORT void expect_one_shape(const KernelContext& c, const VariableResourc
 
 // ReadVariableOp.
 PANTO_EXPORT void read(KernelContext& c);
+// VariableShape. The result is in host memory.
+PANTO_EXPORT void shape(KernelContext& c);
 // AssignVariableOp.
 PANTO_EXPORT void assign(KernelContext& c);
 

@@ -6,7 +6,6 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
-#include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
@@ -74,21 +73,7 @@ struct RunAssignChange {
   }
 };
 
-void run_variable_shape(KernelContext& c) {
-  const Tensor value = variable_of(c.in(0)).read();
-  const Shape shape{static_cast<int64_t>(value.rank())};
-  Tensor out = allocate_tensor(cpu_device(), c.type("out_type"), shape);
-  for (int k = 0; k < value.rank(); ++k) {
-    if (c.type("out_type") == kInt64) {
-      mutable_data<int64_t>(out)[k] = value.dim(k);
-    } else {
-      mutable_data<int32_t>(out)[k] = checked_cast<int32_t>(value.dim(k), "dimension");
-    }
-  }
-  c.set_out(0, std::move(out));
-}
-
-const CpuKernel variable_shape_kernel("VariableShape", dtypes::kIndex, run_variable_shape);
+const CpuKernel variable_shape_kernel("VariableShape", dtypes::kIndex, state::shape);
 const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);

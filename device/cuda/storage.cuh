@@ -41,6 +41,12 @@ inline size_t widest_element(uint64_t bytes) {
 // Below this, kernels use 32-bit indices.
 inline constexpr int64_t kIndex32 = int64_t{1} << 31;
 
+// The most dimensions of more than one element that a tensor has whose indices are of this type.
+template <class Index>
+inline constexpr int kMostDims = 64;
+template <>
+inline constexpr int kMostDims<uint32_t> = 32;
+
 // For kernels without a loop over the grid.
 inline unsigned blocks_for(int64_t n, int64_t each) {
   return static_cast<unsigned>(checked_cast<int>(ceil_div(n, each), "number of blocks of a kernel"));

@@ -197,7 +197,7 @@ struct Less {
 template <class T>
 using Running = std::conditional_t<std::is_floating_point_v<T>, double, Compute<T>>;
 
-// The operators of Cumsum and Cumprod.
+// The operators of Cumsum, Cumprod and CumulativeLogsumexp.
 struct RunningSum {
   template <class R>
   PANTO_FN static R nothing() {
@@ -216,6 +216,17 @@ struct RunningProduct {
   template <class R>
   PANTO_FN static R join(R a, R b) {
     return k::mul(a, b);
+  }
+};
+struct RunningLogSum {
+  template <class R>
+  PANTO_FN static R nothing() {
+    return -std::numeric_limits<R>::infinity();
+  }
+  template <class R>
+  PANTO_FN static R join(R a, R b) {
+    const R largest = k::max(a, b);  // NaN if one of them is
+    return std::isinf(largest) ? largest : largest + std::log1p(std::exp(-std::abs(a - b)));
   }
 };
 

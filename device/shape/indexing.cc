@@ -56,4 +56,10 @@ OneHotDims one_hot_dims(const KernelContext& c) {
           .inner = product(dims, at, dims.size())};
 }
 
+int64_t nth_of(const KernelContext& c, int64_t size) {
+  const int64_t n = host_integer(c.in(1));
+  if (n < 0 || n >= size) invalid("n: expected one in [0, {}), got {}", size, n);
+  return c.flag("reverse") ? size - 1 - n : n;
+}
+
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Gather, OneHot and rows on every back-end: their dimensions and index types.
+// Ops that look up places or rows, on every back-end: their dimensions and index types.
 #pragma once
 
 #include <cstdint>
@@ -42,5 +42,25 @@ struct OneHotDims {
 };
 
 PANTO_EXPORT OneHotDims one_hot_dims(const KernelContext& c);
+
+// NthElement: the position of the element in a row of `size` elements, of which the smallest is first. Throws
+// InvalidArgument if there is none.
+PANTO_EXPORT int64_t nth_of(const KernelContext& c, int64_t size);
+
+// ReverseSequence: the size of the dimension that is reversed and the number of lengths, and how far apart neighbours
+// are along both.
+struct ReversedDims {
+  int64_t size, examples, step, example;
+
+  explicit ReversedDims(const KernelContext& c) {
+    const Shape& shape = c.shape(0);
+    const auto normal = [&](int64_t axis) { return static_cast<int>(axis < 0 ? axis + shape.rank() : axis); };
+    const int along = normal(c.integer("seq_dim")), batch = normal(c.integer("batch_dim"));
+    size = shape.dim(along);
+    examples = shape.dim(batch);
+    step = numel_behind(shape, along + 1);
+    example = numel_behind(shape, batch + 1);
+  }
+};
 
 }  // namespace panto

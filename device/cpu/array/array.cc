@@ -6,6 +6,8 @@
 
 #include "panto/device/cpu/array/strided_copy.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/unquantized.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -17,8 +19,8 @@ struct Engine {
     copy.run(in, out);
   }
   template <class T>
-  static void place(KernelContext&, const Copy& copy, const T* in, T* out, int64_t n, int64_t first) {
-    if (copy.count() < n) std::fill_n(out, n, T{});
+  static void place(KernelContext&, const Copy& copy, const T* in, T* out, int64_t n, int64_t first, const T* rest) {
+    if (copy.count() < n) std::fill_n(out, n, rest != nullptr ? *rest : T{});
     if (copy.count() > 0) copy.run(in, out + first);
   }
   template <class T>
@@ -50,17 +52,6 @@ struct Engine {
   }
 };
 
-struct RunPadWith {
-  template <class T>
-  static void run(KernelContext& c) {
-    int64_t first;
-    const auto copy = moves::pad_copy<Engine::Copy>(c, first);
-    T* out = c.out_data<T>(0);
-    if (copy.count() < c.out_numel(0)) std::fill_n(out, c.out_numel(0), *c.data<T>(2));
-    if (copy.count() > 0) copy.run(c.data<T>(0), out + first);
-  }
-};
-
 struct RunInvertPermutation {
   template <class T>
   static void run(KernelContext& c) {
@@ -84,6 +75,11 @@ const CpuKernel invert_permutation_kernel("InvertPermutation", types::index{}, R
 const CpuKernel broadcast_to_kernel("BroadcastTo", types::every{}, moves::RunBroadcastTo<Engine>{});
 const CpuKernel tile_kernel("Tile", types::every{}, moves::RunTile<Engine>{});
 
+const CpuKernel space_to_depth_kernel("SpaceToDepth", types::every{}, moves::RunImageBlocks<Engine, true>{});
+const CpuKernel depth_to_space_kernel("DepthToSpace", types::every{}, moves::RunImageBlocks<Engine, false>{});
+const UnquantizedKernel<"CPU", moves::RunDiag<Engine>> diag_kernel("Diag", OpTypes<"Diag">::kTypes);
+const UnquantizedKernel<"CPU", moves::RunDiagPart<Engine>> diag_part_kernel("DiagPart", OpTypes<"DiagPart">::kTypes);
+
 const CpuKernel concat_kernel("ConcatV2", types::every{}, moves::RunConcat<Engine>{});
 const CpuKernel pack_kernel("Pack", types::every{}, moves::RunPack<Engine>{});
 const CpuKernel split_kernel("Split", types::every{}, moves::RunSplit<Engine>{});
@@ -97,9 +93,11 @@ const CpuKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, mo
 // An empty variant acts as zero when gradients of variants are added.
 const CpuKernel strided_slice_grad_other_kernel("StridedSliceGrad", TypeList<std::string, Variant>{},
                                                 moves::RunStridedSliceGrad<Engine>{});
-const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});
-const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine>{});
-const CpuKernel pad_with_kernel("PadV2", types::every{}, RunPadWith{});
+const CpuKernel slice_update_kernel("TensorStridedSliceUpdate", types::every{}, moves::RunSliceUpdate<Engine>{});
+const CpuKernel slice_assign_kernel("ResourceStridedSliceAssign", types::plain{}, moves::RunSliceAssign<Engine>{});
+const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine, false>{});
+const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine, false>{});
+const CpuKernel pad_with_kernel("PadV2", types::every{}, moves::RunPad<Engine, true>{});
 
 }  // namespace
 }  // namespace panto

@@ -5,7 +5,6 @@
 
 #include "panto/device/shape/positions.h"
 #include "panto/device/cpu/array/rows_in_part.h"
-#include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/isa.h"
@@ -15,7 +14,9 @@
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/scratch.h"
+#include "panto/device/shape/diagonals.h"
 #include "panto/device/shape/indexing.h"
+#include "panto/device/unquantized.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/array_types.h"
 
@@ -117,19 +118,15 @@ struct RunBandPart {
   template <class T>
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
-    const Shape& shape = c.shape(0);
-    const int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
-    const int64_t lower = host_integer(c.in(1)), upper = host_integer(c.in(2));
+    const Band band(c);
+    const int64_t columns = band.columns;
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
     cpu::parallel_ranges(
         c.numel(0) / columns, c.numel(0) * static_cast<int64_t>(2 * sizeof(T)),
         [&](int64_t first, int64_t last) {
           for (int64_t r = first; r < last; ++r) {
-            const int64_t row = r % rows;
-            // The band's part of the row. Compares before it adds, because the user's bounds may be too large to add.
-            const int64_t begin = lower < 0 || lower >= row ? 0 : std::min(row - lower, columns);
-            const int64_t end = upper < 0 || upper >= columns ? columns : std::min(row + upper + 1, columns);
+            const int64_t begin = std::min(band.begin(r % band.rows), columns), end = band.end(r % band.rows);
             std::fill_n(y + r * columns, columns, T{});
             if (begin < end) std::copy(x + r * columns + begin, x + r * columns + end, y + r * columns + begin);
           }
@@ -149,7 +146,7 @@ const CpuKernel tensor_scatter_max_kernel("TensorScatterMax", types::of<"TensorS
                                           InWider<RunTensorScatter<MaximumFn>>{});
 const CpuKernel tensor_scatter_min_kernel("TensorScatterMin", types::of<"TensorScatterMin">{},
                                           InWider<RunTensorScatter<MinimumFn>>{});
-const UnquantizedKernel<RunBandPart> band_part_kernel("MatrixBandPart");
+const UnquantizedKernel<"CPU", RunBandPart> band_part_kernel("MatrixBandPart");
 
 }  // namespace
 }  // namespace panto

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
@@ -91,11 +90,6 @@ struct RunLinSpace {
     out[last] = last > 0 ? stop : start;
   }
 };
-
-void run_bitcast(KernelContext& c) {
-  const auto* from = static_cast<const std::byte*>(c.in(0).impl()->data);
-  std::copy_n(from, c.in(0).nbytes(), static_cast<std::byte*>(c.out(0).impl()->data));
-}
 
 struct RunCheckNumerics {
   template <class T>

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
+#include "panto/device/shape/mirror.h"
+#include "panto/device/unquantized.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/array_types.h"
 
@@ -18,16 +19,13 @@ namespace {
 class Mirror {
  public:
   Mirror(const KernelContext& c, const Shape& inner, const Shape& padded) {
-    const int64_t apart = c.text("mode") == "REFLECT" ? 1 : 0;
+    const int64_t apart = not_mirrored(c);
     offsets_.resize(static_cast<size_t>(padded.rank()));
     int64_t stride = 1;
     for (int i = padded.rank(); i-- > 0;) {
       const int64_t before = host_integer(c.in(1), int64_t{2} * i), size = inner.dim(i);
       for (int64_t k = 0; k < padded.dim(i); ++k) {
-        int64_t at = k - before;
-        if (at < 0) at = apart - 1 - at;
-        if (at >= size) at = 2 * size - 1 - apart - at;
-        offsets_[static_cast<size_t>(i)].push_back(at * stride);
+        offsets_[static_cast<size_t>(i)].push_back(mirrored(k - before, size, apart) * stride);
       }
       stride *= size;
     }
@@ -93,7 +91,7 @@ struct RunMirrorPadGrad {
   }
 };
 
-const UnquantizedKernel<RunMirrorPad> mirror_pad_kernel("MirrorPad");
+const UnquantizedKernel<"CPU", RunMirrorPad> mirror_pad_kernel("MirrorPad");
 const CpuKernel mirror_pad_string_kernel("MirrorPad", TypeList<std::string>{}, RunMirrorPad{});
 const CpuKernel mirror_pad_grad_kernel("MirrorPadGrad", types::of<"MirrorPadGrad">{}, InWider<RunMirrorPadGrad>{});
 

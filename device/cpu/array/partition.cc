@@ -14,10 +14,8 @@ namespace {
 struct RunReverseSequence {
   template <class T>
   static void run(KernelContext& c) {
-    const Shape& shape = c.shape(0);
-    const auto normal = [&](int64_t axis) { return static_cast<int>(axis < 0 ? axis + shape.rank() : axis); };
-    const int along = normal(c.integer("seq_dim")), batch = normal(c.integer("batch_dim"));
-    const int64_t size = shape.dim(along), examples = shape.dim(batch);
+    const ReversedDims dims(c);
+    const int64_t size = dims.size, examples = dims.examples;
     with_index_type(c.in(1).dtype(), [&]<class Index>() {
       const auto* lengths = c.data<Index>(1);
       for (int64_t i = 0; i < examples; ++i) {
@@ -26,9 +24,8 @@ struct RunReverseSequence {
       }
       if (c.out_numel(0) == 0) return;
       // Moves pieces of `inner` contiguous elements.
-      const int last = std::max(along, batch);
-      const int64_t inner = numel_behind(shape, last + 1);
-      const int64_t step = numel_behind(shape, along + 1) / inner, example = numel_behind(shape, batch + 1) / inner;
+      const int64_t inner = std::min(dims.step, dims.example);
+      const int64_t step = dims.step / inner, example = dims.example / inner;
       const T* x = c.data<T>(0);
       T* y = c.out_data<T>(0);
       cpu::parallel_ranges(

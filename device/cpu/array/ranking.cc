@@ -19,9 +19,7 @@ namespace {
 struct RunNth {
   template <class T>
   static void run(KernelContext& c) {
-    const int64_t size = c.shape(0).dim(c.shape(0).rank() - 1), n = host_integer(c.in(1));
-    if (n < 0 || n >= size) invalid("n: expected one in [0, {}), got {}", size, n);
-    const bool reverse = c.flag("reverse");
+    const int64_t size = c.shape(0).dim(c.shape(0).rank() - 1), n = nth_of(c, size);
     const T* x = c.data<T>(0);
     T* out = c.out_data<T>(0);
     cpu::parallel_ranges(
@@ -32,7 +30,7 @@ struct RunNth {
             std::copy_n(x + r * size, size, row.begin());
             // NaN comes last.
             const auto numbers = std::partition(row.begin(), row.end(), [](T v) { return v == v; });
-            const auto nth = row.begin() + (reverse ? size - 1 - n : n);
+            const auto nth = row.begin() + n;
             if (nth < numbers) std::nth_element(row.begin(), nth, numbers);
             out[r] = *nth;
           }

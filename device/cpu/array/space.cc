@@ -1,4 +1,4 @@
-// Moves blocks of elements into channels or the batch and back, in contiguous runs.
+// Moves blocks of elements into the batch and back, in contiguous runs.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -11,53 +11,6 @@
 
 namespace panto {
 namespace {
-
-// Converts between an image [batch, high * size, wide * size, channels] and blocks [batch, high, wide, size, size,
-// channels]; with channels first, between [batch, channels, high * size, wide * size] and [batch, size, size, channels,
-// high, wide].
-template <bool kToBlocks>
-struct ImageBlocks {
-  template <class T>
-  static void run(KernelContext& c) {
-    const Shape &image = kToBlocks ? c.shape(0) : c.out_shape(0), &blocks = kToBlocks ? c.out_shape(0) : c.shape(0);
-    const T* from = c.data<T>(0);
-    T* to = c.out_data<T>(0);
-    if (c.numel(0) == 0) return;
-    const int64_t size = c.integer("block_size"), work = c.numel(0) * static_cast<int64_t>(2 * sizeof(T));
-    const auto copy = [&](int64_t in_image, int64_t in_blocks, int64_t n) {
-      kToBlocks ? std::copy_n(from + in_image, n, to + in_blocks) : std::copy_n(from + in_blocks, n, to + in_image);
-    };
-    if (c.text("data_format") == "NCHW") {
-      const int64_t channels = image.dim(1), high = blocks.dim(2), wide = blocks.dim(3);
-      cpu::parallel_ranges(
-          image.dim(0) * channels * high * size, work,
-          [&](int64_t begin, int64_t end) {
-            for (int64_t row = begin; row < end; ++row) {  // of the image
-              const int64_t h = row / size % high, plane = row / size / high;
-              const int64_t channel = plane % channels, batch = plane / channels;
-              for (int64_t x = 0; x < wide * size; ++x) {
-                const int64_t place = row % size * size + x % size;
-                copy(row * wide * size + x,
-                     (((batch * size * size + place) * channels + channel) * high + h) * wide + x / size, 1);
-              }
-            }
-          },
-          1);
-      return;
-    }
-    const int64_t high = blocks.dim(1), wide = blocks.dim(2), together = size * image.dim(3);
-    cpu::parallel_ranges(
-        image.dim(0) * high * size, work,
-        [&](int64_t begin, int64_t end) {
-          for (int64_t row = begin; row < end; ++row) {  // of the image
-            for (int64_t w = 0; w < wide; ++w) {
-              copy((row * wide + w) * together, ((row / size * wide + w) * size + row % size) * together, together);
-            }
-          }
-        },
-        1);
-  }
-};
 
 // Converts between [batch, dimensions..., inner] and [places of a block, batch, blocks of each dimension..., inner].
 template <bool kToBatch>
@@ -115,8 +68,6 @@ struct BatchBlocks {
   }
 };
 
-const CpuKernel space_to_depth_kernel("SpaceToDepth", types::every{}, ImageBlocks<true>{});
-const CpuKernel depth_to_space_kernel("DepthToSpace", types::every{}, ImageBlocks<false>{});
 const CpuKernel space_to_batch_kernel("SpaceToBatchND", types::numbers{}, BatchBlocks<true>{});
 const CpuKernel batch_to_space_kernel("BatchToSpaceND", types::every{}, BatchBlocks<false>{});
 

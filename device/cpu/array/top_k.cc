@@ -4,7 +4,6 @@
 // have smaller keys. Equal elements are ordered by position and NaN precedes all numbers, so the order is unique,
 // whatever the algorithm and the number of threads.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -15,28 +14,13 @@
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/math/rank_key.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
-
-// Returns 0 for NaN. -0 and 0 have the same key.
-template <class T>
-[[gnu::always_inline]] inline auto key_of(T x) {
-  using Key = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto bits = std::bit_cast<Key>(x + T{0});
-    const Key key = (bits & kSign) != 0 ? bits : static_cast<Key>(~bits & ~kSign);
-    return x == x ? key : Key{0};
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<Key>(~(static_cast<Key>(x) ^ kSign));
-  } else {
-    return static_cast<Key>(~static_cast<Key>(x));
-  }
-}
 
 // A 32-bit key and a 32-bit position in one integer.
 struct ShortItem {
@@ -134,7 +118,7 @@ class Ranking {
   const Item* whole(const T* x, int64_t n, int64_t k, int64_t parts) {
     items_.resize(static_cast<size_t>(n));
     over_parts(n, parts, [&](int64_t, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) items_[static_cast<size_t>(i)] = Item(key_of(x[i]), i);
+      for (int64_t i = begin; i < end; ++i) items_[static_cast<size_t>(i)] = Item(rank_key(x[i]), i);
     });
     if (n < kShort) {
       std::partial_sort(items_.begin(), items_.begin() + k, items_.end());
@@ -160,7 +144,7 @@ class Ranking {
       Key keys[kBlock];
       bool any = !chosen;
       for (int64_t i = 0; i < count; ++i) {
-        keys[i] = key_of(x[begin + i]);
+        keys[i] = rank_key(x[begin + i]);
         any |= keys[i] < last;
       }
       if (!any) continue;

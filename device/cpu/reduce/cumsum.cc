@@ -1,7 +1,5 @@
 // Kernels of running sums and products.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/reduce/reduce.h"
@@ -125,17 +123,6 @@ struct Cumulative {
 const CpuKernel cumsum_kernel("Cumsum", types::of<"Cumsum">{}, Cumulative<RunningSum>{});
 const CpuKernel cumprod_kernel("Cumprod", types::of<"Cumprod">{}, Cumulative<RunningProduct>{});
 
-struct RunningLogSum {
-  template <class T>
-  static T nothing() {
-    return -std::numeric_limits<T>::infinity();
-  }
-  template <class T>
-  static T join(T a, T b) {
-    const T largest = k::max(a, b);  // NaN if one of them is
-    return std::isinf(largest) ? largest : largest + std::log1p(std::exp(-std::abs(a - b)));
-  }
-};
 const CpuKernel logsumexp_kernel("CumulativeLogsumexp", types::of<"CumulativeLogsumexp">{},
                                  Cumulative<RunningLogSum>{});
 

@@ -1,22 +1,16 @@
-// Incomplete gamma and beta functions, and Fresnel's integrals.
+// Incomplete gamma and beta functions.
 #include <boost/math/policies/policy.hpp>
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
-#include <complex>
-#include <limits>
-#include <numbers>
 
 #include "panto/device/cpu/special/policy.h"
 #include "panto/device/cpu/special/special_functions.h"
+#include "panto/device/math/special.h"
 
 namespace panto::special {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kPi = std::numbers::pi;
 
 // ---- Gamma ----------------------------------------------------------------------------------------------------------
 
@@ -75,59 +69,7 @@ double slope_between(double a, double x) {
   return (8 * change(h) - change(2 * h)) / (12 * h);
 }
 
-// ---- Fresnel --------------------------------------------------------------------------------------------------------
-
-// The series of C (n even) or S (n odd): the sum of (-1)^k (pi/2)^n x^(2n + 1) / (n! (2n + 1)) over n = 2k or 2k + 1.
-double fresnel_series(double x, bool sine) {
-  const double t = kPi / 2 * x * x;
-  double power = sine ? t * x : x, sum = 0;
-  for (int n = sine ? 1 : 0; n < 80; n += 2) {
-    const double term = power / (2 * n + 1);
-    sum += term;
-    if (std::fabs(term) <= std::fabs(sum) * 1e-18) break;
-    power *= -t * t / ((n + 1.) * (n + 2.));
-  }
-  return sum;
-}
-
-// C + iS from the continued fraction of the complementary error function, for x above 1.5, evaluated by Lentz's method.
-std::complex<double> fresnel_fraction(double x) {
-  using Complex = std::complex<double>;
-  const double square = x * x, rest = std::fma(x, x, -square);
-  Complex b(1, -kPi * square);
-  Complex c = 1e300, d = 1. / b, fraction = d;
-  for (int n = 1; n < 1000; n += 2) {
-    const double a = -static_cast<double>(n) * (n + 1);
-    b += 4;
-    d = 1. / (a * d + b);
-    c = b + a / c;
-    const Complex change = c * d;
-    fraction *= change;
-    if (std::fabs(change.real() - 1) + std::fabs(change.imag()) < 1e-16) break;
-  }
-  const double angle = kPi / 2 * (std::fmod(square, 4) + rest);
-  return Complex(0.5, 0.5) * (1. - Complex(std::cos(angle), std::sin(angle)) * (fraction * Complex(x, -x)));
-}
-
-double fresnel(double x, bool sine) {
-  if (std::isnan(x)) return x;
-  const double a = std::fabs(x);
-  double value;
-  if (a < 1.6) {
-    value = fresnel_series(a, sine);
-  } else if (a > 1e15) {
-    value = 0.5;
-  } else {
-    const std::complex<double> both = fresnel_fraction(a);
-    value = sine ? both.imag() : both.real();
-  }
-  return std::copysign(value, x);
-}
-
 }  // namespace
-
-double fresnel_cos(double x) { return fresnel(x, false); }
-double fresnel_sin(double x) { return fresnel(x, true); }
 
 double gamma_p(double a, double x) {
   if (std::isnan(a) || std::isnan(x)) return kNan;

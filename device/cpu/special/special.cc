@@ -1,6 +1,5 @@
 // Elementwise kernels of special functions, computed in float64 and rounded once.
-#include <cmath>
-
+#include "panto/device/math/special.h"
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
@@ -13,22 +12,12 @@ namespace {
 
 // `kCost`: cost of an element, in bytes that could be copied in that time.
 template <double (*kFunction)(double), int64_t kCost = 400>
-struct Special {
-  static constexpr bool kScalar = true;
+struct Special : SpecialFn<kFunction> {
   static constexpr int64_t kWork = kCost;
-  template <class T>
-  T operator()(T x) const {
-    return static_cast<T>(kFunction(static_cast<double>(x)));
-  }
 };
 template <double (*kFunction)(double, double)>
-struct SpecialOfTwo {
-  static constexpr bool kScalar = true;
+struct SpecialOfTwo : SpecialOfTwoFn<kFunction> {
   static constexpr int64_t kWork = 1000;
-  template <class T>
-  T operator()(T x, T y) const {
-    return static_cast<T>(kFunction(static_cast<double>(x), static_cast<double>(y)));
-  }
 };
 
 using SpecialOps = OpTable<  //
@@ -44,17 +33,10 @@ using SpecialOps = OpTable<  //
     ElementwiseOp<"BesselK1e", Special<special::bessel_k1e>>,
     ElementwiseOp<"FresnelCos", Special<special::fresnel_cos>>,
     ElementwiseOp<"FresnelSin", Special<special::fresnel_sin>>>;
-struct NextAfter {
-  static constexpr bool kScalar = true;
-  template <class T>
-  T operator()(T x, T y) const {
-    return std::nextafter(x, y);
-  }
-};
 using SpecialOpsOfTwo = OpTable<  //
     ElementwiseOp<"Polygamma", SpecialOfTwo<special::polygamma>>, ElementwiseOp<"Zeta", SpecialOfTwo<special::zeta>>,
     ElementwiseOp<"Igamma", SpecialOfTwo<special::gamma_p>>, ElementwiseOp<"Igammac", SpecialOfTwo<special::gamma_q>>,
-    ElementwiseOp<"IgammaGradA", SpecialOfTwo<special::gamma_p_by_a>>, ElementwiseOp<"NextAfter", NextAfter>,
+    ElementwiseOp<"IgammaGradA", SpecialOfTwo<special::gamma_p_by_a>>, ElementwiseOp<"NextAfter", NextAfterFn>,
     ElementwiseOp<"RandomGammaGrad", SpecialOfTwo<special::gamma_sample_by_a>>>;
 
 // Each of the three arguments is a scalar or has the result's shape.

@@ -1,5 +1,6 @@
 // Special functions of float64, with which elementwise kernels such as Lgamma and BesselJ0 compute an element. Values
-// at poles and outside of domains are those of TensorFlow's CPU kernels. Internal.
+// at poles and outside of domains are those of TensorFlow's CPU kernels. More of them are in device/math/special.h.
+// Internal.
 #pragma once
 
 namespace panto::special {
@@ -7,14 +8,9 @@ namespace panto::special {
 double log_gamma(double x);                    // log |gamma(x)|
 double digamma(double x);                      // its derivative
 double polygamma(double n, double x);          // derivative n of digamma; NaN unless n is a whole number of at least 0
-double zeta(double s, double q);               // Hurwitz's: the sum of (q + k)^-s over k = 0, 1, ...
 double erfinv(double x);                       // erf(erfinv(x)) = x
 double ndtri(double p);                        // the p-quantile of the standard normal distribution
 double expint(double x);                       // Ei(x); NaN below zero
-double dawson(double x);                       // exp(-x^2) times the integral of exp(t^2) from 0 to x
-double spence(double x);                       // the integral of log(t) / (1 - t) from 1 to x
-double fresnel_cos(double x);                  // the integral of cos(pi / 2 t^2) from 0 to x
-double fresnel_sin(double x);                  // the integral of sin(pi / 2 t^2) from 0 to x
 double gamma_p(double a, double x);            // the regularized lower incomplete gamma function
 double gamma_q(double a, double x);            // the upper one, 1 - gamma_p
 double gamma_p_by_a(double a, double x);       // the derivative of gamma_p by a

@@ -8,12 +8,6 @@
 namespace panto::cuda {
 namespace {
 
-// Every dimension has at least two elements, which bounds their number.
-template <class Index>
-inline constexpr int kMaxDims = 64;
-template <>
-inline constexpr int kMaxDims<uint32_t> = 32;
-
 // ---- What is to be copied ------------------------------------------------------------------------------------------
 
 // As StridedDims, but can be changed to larger elements.
@@ -22,7 +16,7 @@ struct Layout {
   size_t element;
   const std::byte* in;
   std::byte* out;
-  StridedDims::Dim dim[kMaxDims<uint64_t>];
+  StridedDims::Dim dim[kMostDims<uint64_t>];
 
   Layout(const StridedDims& dims, size_t element_size, const void* from, void* to)
       : rank(dims.rank()),
@@ -85,8 +79,8 @@ struct Layout {
 template <class Index>
 struct Walk {
   int rank;
-  Divisor<Index> size[kMaxDims<Index>];
-  Index in[kMaxDims<Index>], out[kMaxDims<Index>];
+  Divisor<Index> size[kMostDims<Index>];
+  Index in[kMostDims<Index>], out[kMostDims<Index>];
 
   explicit Walk(const Layout& layout) : rank(layout.rank) {
     for (int d = 0; d < rank; ++d) {
@@ -279,15 +273,15 @@ void run(const Layout& layout, cudaStream_t stream) {
   launch_elements<T, T, Index>(layout, stream);
 }
 
-// ---- Among zeros ---------------------------------------------------------------------------------------------------
+// ---- Among zeros or other equal elements ---------------------------------------------------------------------------
 
 // Maps an output element to the input element that is written there, if any. Dimensions are outermost first.
 template <class Index>
 struct Inverse {
   int rank;
   Index first;
-  Divisor<Index> step[kMaxDims<Index>];
-  Index size[kMaxDims<Index>], in[kMaxDims<Index>];
+  Divisor<Index> step[kMostDims<Index>];
+  Index size[kMostDims<Index>], in[kMostDims<Index>];
 
   Inverse(const Layout& layout, int64_t begin) : rank(layout.rank), first(static_cast<Index>(begin)) {
     for (int d = 0; d < rank; ++d) {
@@ -314,13 +308,14 @@ struct Inverse {
 
 template <class T, class Index>
 __global__ void __launch_bounds__(kThreads)
-    place_elements(Index n, const __grid_constant__ Inverse<Index> inverse, const T* in, T* out) {
+    place_elements(Index n, const __grid_constant__ Inverse<Index> inverse, const T* in, const T* rest, T* out) {
+  const T other = rest != nullptr ? *rest : T{};
   const Index begin = static_cast<Index>(blockIdx.x) * kBlock + threadIdx.x;
   T values[kEach];
 #pragma unroll
   for (int k = 0; k < kEach; ++k) {
     const Index i = begin + static_cast<Index>(k * kThreads);
-    values[k] = T{};
+    values[k] = other;
     Index offset;
     if (i < n && inverse.find(i, offset)) values[k] = in[static_cast<Offset<Index>>(offset)];
   }
@@ -332,10 +327,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T, class Index>
-void launch_place(const Layout& layout, int64_t n, int64_t first, cudaStream_t stream) {
-  place_elements<<<blocks_for(n, kBlock), kThreads, 0, stream>>>(static_cast<Index>(n), Inverse<Index>(layout, first),
-                                                                 reinterpret_cast<const T*>(layout.in),
-                                                                 reinterpret_cast<T*>(layout.out));
+void launch_place(const Layout& layout, int64_t n, int64_t first, const void* rest, cudaStream_t stream) {
+  place_elements<<<blocks_for(n, kBlock), kThreads, 0, stream>>>(
+      static_cast<Index>(n), Inverse<Index>(layout, first), reinterpret_cast<const T*>(layout.in),
+      static_cast<const T*>(rest), reinterpret_cast<T*>(layout.out));
 }
 
 // ---- Rows ----------------------------------------------------------------------------------------------------------
@@ -431,17 +426,19 @@ void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_si
 }
 
 void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out,
-                   int64_t count, int64_t first) {
+                   int64_t count, int64_t first, const void* rest) {
   if (count == 0) return;
   if (dims.count() == count) {
     return strided_copy(device, dims, element_size, in,
                         static_cast<std::byte*>(out) + first * static_cast<int64_t>(element_size));
   }
   const DeviceUse stream = device.use();
-  if (dims.count() == 0) {
+  if (dims.count() == 0 && rest == nullptr) {
     return check(cudaMemsetAsync(out, 0, static_cast<size_t>(count) * element_size, stream), "filling with zeros");
   }
-  Layout layout(dims, element_size, in, out);
+  // Nothing is copied by one element that would be written behind the end.
+  Layout layout(dims.count() == 0 ? StridedDims() : dims, element_size, in, out);
+  if (dims.count() == 0) first = count;
   // Flips negative output strides, so that writing begins at the lowest address of `out`.
   int64_t from = 0;
   for (int d = 0; d < layout.rank; ++d) {
@@ -453,14 +450,15 @@ void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_s
     dim.out = -dim.out;
   }
   layout.in += from * static_cast<int64_t>(element_size);
-  const int64_t times = layout.widen(static_cast<uint64_t>(count | first) * element_size);
+  // Larger elements would not be copies of *rest.
+  const int64_t times = rest == nullptr ? layout.widen(static_cast<uint64_t>(count | first) * element_size) : 1;
   count /= times;
   first /= times;
   with_storage(layout.element, [&]<class T>() {
     if (layout.is_small() && count < kIndex32 - kBlock) {
-      launch_place<T, uint32_t>(layout, count, first, stream);
+      launch_place<T, uint32_t>(layout, count, first, rest, stream);
     } else {
-      launch_place<T, uint64_t>(layout, count, first, stream);
+      launch_place<T, uint64_t>(layout, count, first, rest, stream);
     }
   });
   check(cudaGetLastError(), "starting a kernel");

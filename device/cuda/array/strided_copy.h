@@ -14,10 +14,11 @@ namespace panto::cuda {
 // Strides may be negative or, in `in`, 0.
 void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out);
 
-// Writes all `count` elements of `out`: copies to it from element `first` on, and writes zeros to all other places. The
-// strides of `dims` in `out` are those of a slice of a tensor: each one spans all inner dimensions.
+// Writes all `count` elements of `out`: copies to it from element `first` on, and to all other places writes the
+// element at `rest`, which is in the GPU's memory, or zeros if `rest` is null. The strides of `dims` in `out` are those
+// of a slice of a tensor: each one spans all inner dimensions.
 void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out,
-                   int64_t count, int64_t first);
+                   int64_t count, int64_t first, const void* rest);
 
 // A part of each row of a matrix. The parts of a row follow each other; in `data` the rows of one part are dense.
 struct RowPart {

@@ -1,4 +1,4 @@
-// Cumsum, Cumprod and the recurrence of their gradients.
+// Cumsum, Cumprod, CumulativeLogsumexp and the recurrence of their gradients.
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce/reduce.cuh"
 #include "panto/device/op_kernels.h"
@@ -150,6 +150,8 @@ struct Cumulative {
 };
 const CudaKernel cumsum_kernel("Cumsum", types::of<"Cumsum">{}, Cumulative<RunningSum>{});
 const CudaKernel cumprod_kernel("Cumprod", types::of<"Cumprod">{}, Cumulative<RunningProduct>{});
+const CudaKernel logsumexp_kernel("CumulativeLogsumexp", types::of<"CumulativeLogsumexp">{},
+                                  Cumulative<RunningLogSum>{});
 
 // One thread per line, without a parallel scan: second derivatives of products are rare.
 template <class T>

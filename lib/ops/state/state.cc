@@ -98,21 +98,21 @@ const Op& kVarIsInitializedOp = define_op(  //
                                                                              },
                                                                          .no_gradient = "a truth value has none"});
 
-const Op& kVariableShape = define_op("VariableShape(input: resource; out_type: index = int32) -> (output: out_type)",
-                                     {.doc = "The shape of the variable's value, of which nothing else is read.",
-                                      .traits = {Trait::kSelfAllocating},
-                                      .effects = {effects::reads(0)},
-                                      .shape =
-                                          [](ShapeContext& c) {
-                                            c.expect_scalar(0);
-                                            const TensorImpl& handle = *c.in(0).impl();
-                                            if (!c.symbolic()) return;
-                                            const bool known = handle.meta != nullptr && handle.meta->handle != nullptr;
-                                            const PartialShape shape =
-                                                known ? handle.meta->handle->shape : PartialShape();
-                                            c.output({shape.known_rank() ? Dim(shape.rank()) : Dim(-1)});
-                                          },
-                                      .no_gradient = "integers have none"});
+const Op& kVariableShape =
+    define_op("VariableShape(input: resource; out_type: index = int32) -> (output: out_type @host)",
+              {.doc = "The shape of the variable's value, of which nothing else is read.",
+               .traits = {Trait::kSelfAllocating},
+               .effects = {effects::reads(0)},
+               .shape =
+                   [](ShapeContext& c) {
+                     c.expect_scalar(0);
+                     const TensorImpl& handle = *c.in(0).impl();
+                     if (!c.symbolic()) return;
+                     const bool known = handle.meta != nullptr && handle.meta->handle != nullptr;
+                     const PartialShape shape = known ? handle.meta->handle->shape : PartialShape();
+                     c.output({shape.known_rank() ? Dim(shape.rank()) : Dim(-1)});
+                   },
+               .no_gradient = "integers have none"});
 
 const Op& kDisableCopyOnRead = define_op("DisableCopyOnRead(resource: resource) -> ()",
                                          {.doc = "Does nothing: reading a variable copies it only where it must.",

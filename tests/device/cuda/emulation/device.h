@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 #include <type_traits>
 
 #include "panto/tests/device/cuda/emulation/grid.h"
@@ -70,4 +71,26 @@ constexpr std::common_type_t<A, B> min(A a, B b) {
 template <class A, class B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
   return a < b ? b : a;
+}
+
+// What CUDA's mathematics has beyond the standard library's, by Newton's method: near the middle of erf, elsewhere of
+// the logarithm of the tail, which is concave.
+double normcdfinv(double p);
+inline double erfinv(double x) {
+  if (!(std::fabs(x) < 0.5)) return std::copysign(-normcdfinv((1 - std::fabs(x)) / 2) / std::numbers::sqrt2, x);
+  double y = x;
+  for (int i = 0; i < 50; ++i) y += (x - std::erf(y)) * std::exp(y * y) / (2 * std::numbers::inv_sqrtpi);
+  return y;
+}
+inline double normcdfinv(double p) {
+  const double tail = p < 0.5 ? p : 1 - p;
+  if (tail > 0.25) return std::numbers::sqrt2 * erfinv(2 * p - 1);
+  if (!(tail > 0)) return tail < 0 || p != p ? NAN : p == 0 ? -INFINITY : INFINITY;
+  double z = std::sqrt(-2 * std::log(tail));
+  for (int i = 0; i < 50; ++i) {
+    const double there = std::erfc(z / std::numbers::sqrt2) / 2;
+    const double density = std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    z += std::log(there / tail) * there / density;
+  }
+  return p < 0.5 ? -z : z;
 }
