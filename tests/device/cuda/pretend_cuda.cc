@@ -3,6 +3,7 @@
 #include <cublas_v2.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -284,16 +285,27 @@ struct GemmOf {
   int64_t ldc;
 
   void run(const T* a, const T* b, T* c) const {
-    for (int64_t j = 0; j < n; ++j) {
+    const auto rows = static_cast<size_t>(m), inner = static_cast<size_t>(k);
+    std::vector<double> factors(rows *
+                                inner);  // column l of op(a) at l * m, so that the loops below are over neighbours
+    for (int64_t l = 0; l < k; ++l) {
       for (int64_t i = 0; i < m; ++i) {
-        double sum = 0;
-        for (int64_t l = 0; l < k; ++l) {
-          const T x = a[op_a == CUBLAS_OP_N ? i + l * lda : l + i * lda];
-          const T y = b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb];
-          sum += static_cast<double>(x) * static_cast<double>(y);
-        }
+        factors[static_cast<size_t>(l * m + i)] =
+            static_cast<double>(a[op_a == CUBLAS_OP_N ? i + l * lda : l + i * lda]);
+      }
+    }
+    std::vector<double> sums(rows);
+    for (int64_t j = 0; j < n; ++j) {
+      std::ranges::fill(sums, 0.0);
+      for (int64_t l = 0; l < k; ++l) {
+        const auto y = static_cast<double>(b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb]);
+        const double* column = factors.data() + l * m;
+        for (size_t i = 0; i < rows; ++i) sums[i] += column[i] * y;
+      }
+      for (int64_t i = 0; i < m; ++i) {
         T& result = c[i + j * ldc];
-        result = static_cast<T>(alpha * static_cast<T>(sum) + (beta == T{0} ? T{0} : beta * result));
+        result = static_cast<T>(alpha * static_cast<T>(sums[static_cast<size_t>(i)]) +
+                                (beta == T{0} ? T{0} : beta * result));
       }
     }
   }
