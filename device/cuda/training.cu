@@ -6,7 +6,7 @@
 
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/cuda/training_scalars.cuh"
+#include "panto/device/cuda/training_step.cuh"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/device/training/rules.h"
@@ -33,20 +33,6 @@ struct Change {
   }
 };
 
-// Changes nothing and reports a fault if the scalars are not valid for the rule.
-template <class R, class T>
-__global__ void __launch_bounds__(cuda::kThreads)
-    run_step(int64_t n, bool flag, cuda::Scalars<T> scalars, Change<T, R::kSlots> change, Fault* fault) {
-  R::with(flag, scalars, [&](const auto& rule) {
-    if (!scalars.hold()) {
-      *static_cast<volatile Fault*>(fault) = Fault::kRateOutOfRange;
-      return;
-    }
-    const int64_t step = int64_t{blockDim.x} * gridDim.x;
-    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) change.run(rule, i);
-  });
-}
-
 template <template <class> class Rule>
 struct Dense {
   template <class T>
@@ -60,11 +46,7 @@ struct Dense {
         return Change<T, R::kSlots>{{std::get<I>(all)...}, c.data<T>(R::kGrad)};
       }(std::make_index_sequence<R::kSlots>{});
       const cuda::Scalars<T> scalars(c, R::kSlots, R::kGrad, R::kGrad);
-      cuda::CudaDevice& device = cuda::device_of(c);
-      const cuda::DeviceUse stream = device.use();
-      run_step<R, T><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, training::flag_for<R>(c), scalars,
-                                                                                change, device.fault());
-      cuda::check(cudaGetLastError(), "starting a kernel");
+      cuda::launch_step<R>(c, n, scalars, change);
     });
   }
 };

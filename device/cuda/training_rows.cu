@@ -6,7 +6,7 @@
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/scatter/places.cuh"
-#include "panto/device/cuda/training_scalars.cuh"
+#include "panto/device/cuda/training_step.cuh"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state_rows.h"
 #include "panto/device/training/rules.h"
@@ -38,17 +38,6 @@ struct RowChange {
   }
 };
 
-// Changes nothing and reports a fault if the scalars are not valid for the rule.
-template <class R, class T>
-__global__ void __launch_bounds__(cuda::kThreads)
-    run_rows(int64_t n, bool flag, cuda::Scalars<T> scalars, RowChange<T, R::kSlots> change, Fault* fault) {
-  R::with(flag, scalars, [&](const auto& rule) {
-    if (!scalars.hold()) return cuda::note(fault, Fault::kRateOutOfRange);
-    const int64_t step = int64_t{blockDim.x} * gridDim.x;
-    for (int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < n; at += step) change.run(rule, at);
-  });
-}
-
 template <template <class> class Rule>
 struct Sparse {
   template <class T>
@@ -66,10 +55,7 @@ struct Sparse {
       if (n == 0) return cuda::check_places(device, places);
       const cuda::SortedPlaces sorted(device, places);
       const RowChange<T, R::kSlots> change{{slots...}, c.data<T>(R::kGrad), row_size(shape), sorted.runs()};
-      const cuda::DeviceUse stream = device.use();
-      run_rows<R, T><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, training::flag_for<R>(c), scalars,
-                                                                                change, device.fault());
-      cuda::check(cudaGetLastError(), "starting a kernel");
+      cuda::launch_step<R>(c, n, scalars, change);
     });
   }
 };
