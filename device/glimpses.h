@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/random/random.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "panto/device/math/philox.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/resumable_state.h"

@@ -7,7 +7,7 @@
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/math/vector_math.h"
 #include "panto/device/random_stream.h"
 #include "panto/lib/base/text/format.h"

@@ -3,6 +3,7 @@
 
 #include "panto/device/cuda/blas.h"
 #include "panto/device/cuda/elementwise/epilogue.h"
+#include "panto/device/cuda/elementwise/in_wider.cuh"
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/shape/gemm_size.h"
@@ -157,7 +158,8 @@ struct MatMul {
     multiply_two<T>(c);
   }
 };
-const CudaKernel matmul_kernel("MatMul", types::numeric{}, MatMul{});
+using Numbers = TypeList<float, double, int32_t, int64_t, Half, BFloat16>;
+const CudaKernel matmul_kernel("MatMul", Numbers{}, CudaInWider<MatMul>{});
 
 struct BatchMatMul {
   template <class T>
@@ -166,7 +168,7 @@ struct BatchMatMul {
     multiply_batch<T>(c, s, batch_map(c.shape(0), c.shape(1), c.out_shape(0)));
   }
 };
-const CudaKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMul{});
+const CudaKernel batch_matmul_kernel("BatchMatMulV2", Numbers{}, CudaInWider<BatchMatMul>{});
 
 // cublasLt's epilogues would save a pass over the result, but its products are not bit-identical to MatMul's, and it
 // has only two of the activations.

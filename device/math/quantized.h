@@ -231,7 +231,7 @@ class RoundTrip {
   T low_, high_, factor_, step_;
 };
 
-// ---- Channels --------------------------------------------------------------------------------------------------------
+// ---- Channels -------------------------------------------------------------------------------------------------------
 
 // A tensor seen as [outer, depth, inner]: one range for each index of `depth`. Without an axis (-1) there is one range.
 struct Channels {

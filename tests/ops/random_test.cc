@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "panto/device/math/philox.h"
+#include "panto/device/math/random/philox.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/step/threads.h"
 #include "panto/lib/ops/operators.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "panto/device/shape/positions.h"
 #include "panto/device/cpu/array/rows_in_part.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
@@ -16,6 +15,7 @@
 #include "panto/device/scratch.h"
 #include "panto/device/shape/diagonals.h"
 #include "panto/device/shape/indexing.h"
+#include "panto/device/shape/positions.h"
 #include "panto/device/unquantized.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/array_types.h"

@@ -10,7 +10,7 @@
 #include "panto/device/cpu/collections/declared.h"
 #include "panto/device/cpu/collections/queue_elements.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/math/philox.h"
+#include "panto/device/math/random/philox.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/queue.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/math/philox.h"
+#include "panto/device/math/random/philox.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/datasets/dataset_value.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/random_stream.h"
 #include "panto/lib/base/text/format.h"

@@ -13,7 +13,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/random_stream.h"

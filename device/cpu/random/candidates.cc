@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/random_stream.h"
 #include "panto/device/scratch.h"
 #include "panto/lib/base/text/format.h"

@@ -5,7 +5,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/math/simon.h"
+#include "panto/device/math/random/simon.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
 

@@ -1,9 +1,12 @@
 // LayerNorm.
 #include <string>
 
+#include "panto/device/cuda/elementwise/in_wider.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce/rows.cuh"
 #include "panto/device/math/functors.h"
+#include "panto/device/op_kernels.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {
@@ -43,7 +46,7 @@ struct LayerNorm {
                       LayerNormRow<T>{scale, offset, static_cast<T>(c.real("epsilon")), out, vectors});
   }
 };
-const CudaKernel layer_norm_kernel("LayerNorm", types::floating{}, LayerNorm{});
+const CudaKernel layer_norm_kernel("LayerNorm", types::of<"LayerNorm">{}, CudaInWider<LayerNorm>{});
 
 }  // namespace
 }  // namespace panto

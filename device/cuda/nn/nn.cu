@@ -1,9 +1,12 @@
 // Kernels of biases, softmax and the losses made of it.
 #include <string>
 
+#include "panto/device/cuda/elementwise/in_wider.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/nn/channels.cuh"
 #include "panto/device/cuda/reduce/rows.cuh"
+#include "panto/device/op_kernels.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {
@@ -40,7 +43,8 @@ struct BiasAddKernel {
     cuda::over_channels<cuda::kUnit<T>>(cuda::device_of(c), l, cuda::aligned(body.x) && cuda::aligned(body.y), body);
   }
 };
-const CudaKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
+const CudaKernel bias_add_kernel("BiasAdd", TypeList<float, double, int32_t, int64_t, Half, BFloat16>{},
+                                 CudaInWider<BiasAddKernel>{});
 
 // ---- Softmax --------------------------------------------------------------------------------------------------------
 
@@ -79,8 +83,8 @@ struct ByRows {
                       Body<T>{out, cuda::whole_units(out, size)});
   }
 };
-const CudaKernel softmax_kernel("Softmax", types::floating{}, ByRows<SoftmaxRow>{});
-const CudaKernel log_softmax_kernel("LogSoftmax", types::floating{}, ByRows<LogSoftmaxRow>{});
+const CudaKernel softmax_kernel("Softmax", types::of<"Softmax">{}, CudaInWider<ByRows<SoftmaxRow>>{});
+const CudaKernel log_softmax_kernel("LogSoftmax", types::of<"LogSoftmax">{}, CudaInWider<ByRows<LogSoftmaxRow>>{});
 
 // ---- Cross entropy --------------------------------------------------------------------------------------------------
 
@@ -130,7 +134,8 @@ struct CrossEntropyKernel {
                                          cuda::whole_units(backprop, size)});
   }
 };
-const CudaKernel cross_entropy_kernel("SoftmaxCrossEntropyWithLogits", types::floating{}, CrossEntropyKernel{});
+const CudaKernel cross_entropy_kernel("SoftmaxCrossEntropyWithLogits", types::of<"SoftmaxCrossEntropyWithLogits">{},
+                                      CudaInWider<CrossEntropyKernel>{});
 
 // A row whose label is out of range is not written.
 template <class T>
@@ -176,8 +181,9 @@ struct SparseCrossEntropyKernel {
                                                cuda::whole_units(backprop, size), device.fault()});
   }
 };
-const CudaKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits", types::floating{},
-                                             SparseCrossEntropyKernel{});
+const CudaKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits",
+                                             types::of<"SparseSoftmaxCrossEntropyWithLogits">{},
+                                             CudaInWider<SparseCrossEntropyKernel>{});
 
 // ---- L2Loss ---------------------------------------------------------------------------------------------------------
 
@@ -198,7 +204,7 @@ struct L2LossKernel {
                                  StoreHalf<T>{c.out_data<T>(0)});
   }
 };
-const CudaKernel l2_loss_kernel("L2Loss", types::floating{}, L2LossKernel{});
+const CudaKernel l2_loss_kernel("L2Loss", types::of<"L2Loss">{}, CudaInWider<L2LossKernel>{});
 
 }  // namespace
 }  // namespace panto

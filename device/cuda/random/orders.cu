@@ -5,7 +5,7 @@
 #include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/math/simon.h"
+#include "panto/device/math/random/simon.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/random_stream.h"

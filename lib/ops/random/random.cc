@@ -1,4 +1,4 @@
-// Random numbers. Numbers, keys and counters equal TensorFlow's to the bit: device/math/philox.h.
+// Random numbers. Numbers, keys and counters equal TensorFlow's to the bit: device/math/random/philox.h.
 
 #include "panto/ops/random.h"
 #include "panto/lib/base/text/format.h"

@@ -66,7 +66,7 @@ PANTO_EXPORT const Variable& random_generator();
 
 namespace detail {
 struct RandomStart {
-  uint64_t key, low, high;  // a Philox stream (device/math/philox.h)
+  uint64_t key, low, high;  // a Philox stream (device/math/random/philox.h)
 };
 // Reserves the numbers of `elements` elements in the step's generator, or else the process's. For kernels.
 PANTO_EXPORT RandomStart take_random(const Step& step, uint64_t elements);

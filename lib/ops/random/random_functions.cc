@@ -22,7 +22,7 @@ namespace panto {
 namespace {
 
 constexpr int kPhilox = 1;
-constexpr uint64_t kBlocksPerElement = 256;  // as in device/math/philox.h, which lib may not include
+constexpr uint64_t kBlocksPerElement = 256;  // as in device/math/random/philox.h, which lib may not include
 
 Tensor generator_state(int64_t seed) {
   Tensor state = allocate_tensor(cpu_device(), kInt64, Shape{3});

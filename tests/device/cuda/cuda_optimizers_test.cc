@@ -1,5 +1,4 @@
-// Optimizers on the GPU against the CPU. The ops of their steps are compared by their rows, too
-// (on_device/Resource...).
+// Optimizers on the GPU against the CPU. Ops of their steps that change rows are in cuda_rows_test.cc.
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <string>

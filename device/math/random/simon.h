@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "panto/device/math/philox.h"
+#include "panto/device/math/random/philox.h"
 
 namespace panto {
 

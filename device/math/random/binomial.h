@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "panto/device/math/convert.h"
-#include "panto/device/math/samples.h"
+#include "panto/device/math/random/samples.h"
 
 namespace panto::philox {
 

@@ -1,10 +1,10 @@
-// Functors that turn the four words of a Philox block (device/math/philox.h) into kCount elements, on all devices.
+// Functors that turn the four words of a Philox block (device/math/random/philox.h) into kCount elements, on all devices.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "panto/device/math/philox.h"
+#include "panto/device/math/random/philox.h"
 #include "panto/lib/core/tensor/half.h"
 
 namespace panto::philox {

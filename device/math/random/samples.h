@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "panto/device/math/convert.h"
-#include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/random/philox_blocks.h"
 
 namespace panto::philox {
 
