@@ -9,9 +9,9 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/math/random/binomial.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/math/limits.h"
+#include "panto/device/math/random/binomial.h"
 #include "panto/device/math/random/philox_blocks.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/random_stream.h"

@@ -1,4 +1,5 @@
-// Functors that turn the four words of a Philox block (device/math/random/philox.h) into kCount elements, on all devices.
+// Functors that turn the four words of a Philox block (device/math/random/philox.h) into kCount elements, on all
+// devices.
 #pragma once
 
 #include <cstdint>
