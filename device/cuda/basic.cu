@@ -1,7 +1,7 @@
 // Fill, ZerosLike, OnesLike, AddN, and views, which copy nothing.
 #include <string>
 
-#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/array_types.h"
@@ -31,11 +31,7 @@ struct Fill {
 };
 const CudaKernel fill_kernel("Fill", types::plain{}, Fill{});
 
-const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kBytes, [](KernelContext& c) {
-  const cuda::DeviceUse stream = cuda::device_of(c).use();
-  if (c.out(0).nbytes() == 0) return;
-  cuda::check(cudaMemsetAsync(c.out_data<void>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
-});
+const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kBytes, [](KernelContext& c) { cuda::clear_output(c); });
 
 // Reads x although it does not use it, to share the loop of unary ops.
 const CudaKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, unary<OneFn>);

@@ -125,6 +125,7 @@ void* CudaDevice::stream() noexcept {
 }
 
 Fault* CudaDevice::fault() {
+  const DeviceUse in_use(*this);  // a thread's first word is memory that is asked for
   Capture* capture = Capture::on(*this);
   return capture == nullptr ? faults_.own() : capture->fault();
 }

@@ -87,7 +87,7 @@ class CudaDevice final : public Device {
   DeviceUse use() { return DeviceUse(*this); }
   // As `allocate`, but the memory does not belong to the thread's capture.
   void* allocate_uncaptured(size_t bytes);
-  // Returns the word to which this thread's kernels write a Fault. Precondition: the thread uses the device.
+  // Returns the word to which this thread's kernels write a Fault.
   Fault* fault();
   int multiprocessors() const noexcept { return multiprocessors_; }
   // The compute capability: 90 for 9.0.

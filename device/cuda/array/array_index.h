@@ -15,6 +15,8 @@ struct IndexList {
   DType type;
   int64_t count;
 };
+// Input i of a call as such a list.
+inline IndexList indices_of(const KernelContext& c, int i) { return {c.data<void>(i), c.in(i).dtype(), c.numel(i)}; }
 
 void gather(CudaDevice& device, const GatherDims& dims, size_t element_size, const void* params,
             const IndexList& indices, void* out);

@@ -83,7 +83,6 @@ struct RunUnravelIndex {
   template <class T>
   static void run(KernelContext& c) {
     cuda::CudaDevice& device = cuda::device_of(c);
-    const cuda::DeviceUse use = device.use();
     const int64_t n = c.numel(0);
     const Unravel<T> unravel{n, c.numel(1), c.data<T>(0), c.data<T>(1), c.out_data<T>(0), device.fault()};
     cuda::for_each_index(device, std::max<int64_t>(n, 1), unravel);
@@ -124,7 +123,6 @@ struct RunCheckNumerics {
   template <class T>
   static void run(KernelContext& c) {
     cuda::CudaDevice& device = cuda::device_of(c);
-    const cuda::DeviceUse use = device.use();
     cuda::for_each_index(device, c.numel(0), ExpectFinite<T>{c.data<T>(0), device.fault()});
     c.set_out(0, view_tensor(c.in(0), c.shape(0)));
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "panto/device/cuda/bisect.cuh"
 #include "panto/device/cuda/each.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/math/convert.h"
@@ -12,23 +13,6 @@
 
 namespace panto {
 namespace {
-
-// Returns the first i in [0, n) for which before(i) is false, or n, if it is true up to some place and false from there
-// on. Takes the same steps as std::lower_bound and std::upper_bound, so that NaN leads to the same place.
-template <class Before>
-__device__ int64_t first_behind(int64_t n, const Before& before) {
-  int64_t first = 0;
-  while (n > 0) {
-    const int64_t half = n / 2;
-    if (before(first + half)) {
-      first += half + 1;
-      n -= half + 1;
-    } else {
-      n = half;
-    }
-  }
-  return first;
-}
 
 // ---- LowerBound, UpperBound ----------------------------------------------------------------------------------------
 
@@ -43,9 +27,9 @@ struct FindBound {
     using C = Compute<T>;
     const T* row = rows + i / each * sorted;
     const auto value = convert<C>(values[i]);
-    out[i] = static_cast<Index>(first_behind(sorted, [=](int64_t at) {
+    out[i] = static_cast<Index>(cuda::first_with(sorted, [=](int64_t at) {
       const auto element = convert<C>(row[at]);
-      return kUpper ? !(value < element) : element < value;
+      return kUpper ? value < element : !(element < value);
     }));
   }
 };
@@ -89,7 +73,7 @@ struct AddBuckets {
     using Common = std::conditional_t<std::is_same_v<T, double>, double, float>;
     const auto value = static_cast<Common>(x[i]);
     const auto below = static_cast<int32_t>(
-        first_behind(boundaries.count, [&](int64_t k) { return !(value < static_cast<Common>(boundaries.at[k])); }));
+        cuda::first_with(boundaries.count, [&](int64_t k) { return value < static_cast<Common>(boundaries.at[k]); }));
     out[i] = first ? below : out[i] + below;
   }
 };

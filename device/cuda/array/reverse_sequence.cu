@@ -28,7 +28,7 @@ struct RunReverseSequence {
   template <class T>
   static void run(KernelContext& c) {
     const ReversedDims dims(c);
-    const cuda::IndexList lengths{c.data<void>(1), c.in(1).dtype(), c.numel(1)};
+    const cuda::IndexList lengths = cuda::indices_of(c, 1);
     cuda::CudaDevice& device = cuda::device_of(c);
     cuda::check_indices(device, lengths, 0, dims.size + 1);
     const int64_t n = c.out_numel(0);

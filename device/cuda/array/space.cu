@@ -91,8 +91,7 @@ struct RunBatchBlocks {
     if (c.out_numel(0) == 0) return;
     cuda::CudaDevice& device = cuda::device_of(c);
     if (c.numel(0) == 0) {  // padding only
-      const cuda::DeviceUse stream = device.use();
-      return cuda::check(cudaMemsetAsync(c.out_data<T>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
+      return cuda::clear_output(c);
     }
     cuda::with_index(std::max(c.numel(0), c.out_numel(0)), [&]<class Index>() {
       const BatchBlocks<kToBatch, Index> from(c, whole, examples);

@@ -1,12 +1,11 @@
 // The k largest elements of rows, in order, and the n-th element, by sorting. Equal elements are ordered by position
 // and NaN precedes all numbers, as on the CPU.
-#include <algorithm>
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 #include <limits>
 
 #include "panto/device/cuda/array/pick.cuh"
 #include "panto/device/cuda/kernel.h"
+#include "panto/device/cuda/reduce/sort_pairs.cuh"
 #include "panto/device/math/convert.h"
 #include "panto/device/math/rank_key.h"
 #include "panto/device/op_kernels.h"
@@ -37,23 +36,6 @@ struct FindRows {
   __device__ void operator()(int64_t i) const { rows[i] = size.quotient(positions[i]); }
 };
 
-// A stable sort by the lowest `bits` bits of the keys.
-template <class K>
-void sort_pairs(cuda::CudaDevice& device, int64_t count, int bits, const K* keys, K* sorted_keys,
-                const uint32_t* positions, uint32_t* sorted_positions) {
-  const cuda::DeviceUse stream = device.use();
-  const auto n = static_cast<int>(count);
-  const auto sort = [&](void* space, size_t& bytes) {
-    cuda::check(cub::DeviceRadixSort::SortPairs(space, bytes, keys, sorted_keys, positions, sorted_positions, n, 0,
-                                                bits, stream),
-                "sorting");
-  };
-  size_t bytes = 0;
-  sort(nullptr, bytes);
-  const Scratch<uint8_t> space(device, std::max<int64_t>(1, static_cast<int64_t>(bytes)));
-  sort(space.data(), bytes);
-}
-
 // Fills `sorted` with the positions of the elements of x [rows, size] in x: row after row, in each the largest elements
 // first. All rows are sorted together by their elements, and the result by row, which keeps the order of the elements.
 template <class T>
@@ -67,11 +49,12 @@ void sort_rows(cuda::CudaDevice& device, const T* x, int64_t rows, int64_t size,
   const Scratch<uint32_t> positions(device, n), by_element(device, rows == 1 ? 0 : n);
   uint32_t* const first = rows == 1 ? sorted : by_element.data();
   cuda::for_each_index(device, n, NumberElements<T>{x, keys.data(), positions.data()});
-  sort_pairs(device, n, kBits, keys.data(), keys.data() + n, positions.data(), first);
+  cuda::sort_pairs(device, n, kBits, keys.data(), keys.data() + n, positions.data(), first);
   if (rows == 1) return;
   const Scratch<uint32_t> row(device, 2 * n);
   cuda::for_each_index(device, n, FindRows{cuda::Divisor<uint32_t>(size), first, row.data()});
-  sort_pairs(device, n, std::bit_width(static_cast<uint32_t>(rows - 1)), row.data(), row.data() + n, first, sorted);
+  cuda::sort_pairs(device, n, std::bit_width(static_cast<uint32_t>(rows - 1)), row.data(), row.data() + n, first,
+                   sorted);
 }
 
 // The first k positions of each row, or with k = 1 those that begin at `sorted`.

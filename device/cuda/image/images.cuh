@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "panto/device/cuda/bisect.cuh"
+
 namespace panto::cuda {
 
 // The place of element i of images [image, y, x, channel].
@@ -17,21 +19,6 @@ struct ImagePlace {
     image = i / height;
   }
 };
-
-// Returns the first i in [0, n) for which holds(i) is true, or n. It must be true for all further i.
-template <class F>
-__device__ int64_t first_with(int64_t n, const F& holds) {
-  int64_t low = 0, high = n;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (holds(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
 
 // The resized rows or columns [begin, end) that may read the original one at a place.
 struct Readers {

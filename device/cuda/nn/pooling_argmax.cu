@@ -62,9 +62,7 @@ struct Positions {
 
   // `whole`: elements of the input.
   Positions(const KernelContext& c, int64_t whole)
-      : argmax{c.data<void>(2), c.in(2).dtype(), c.numel(2)},
-        of_batch(c.flag("include_batch_in_index")),
-        fault(cuda::device_of(c).fault()) {
+      : argmax(cuda::indices_of(c, 2)), of_batch(c.flag("include_batch_in_index")), fault(cuda::device_of(c).fault()) {
     const int64_t images = std::max<int64_t>(1, c.shape(0).dim(0));
     each = std::max<int64_t>(1, argmax.count / images);
     limit = of_batch ? whole : whole / images;

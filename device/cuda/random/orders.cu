@@ -73,7 +73,6 @@ struct IndexShuffle {
     cuda::CudaDevice& device = cuda::device_of(c);
     const DType seed = c.in(1).dtype();
     const cuda::IndexList keys{c.data<void>(1), seed == kInt32 || seed == kUint32 ? kInt32 : kInt64, c.numel(1)};
-    const cuda::DeviceUse on = device.use();
     cuda::for_each_index(device, c.out_numel(0),
                          ShuffleIndex<T>{c.data<T>(0), c.data<T>(2), keys, c.shape(0).rank() > 0, c.shape(2).rank() > 0,
                                          c.shape(1).rank() > 1, c.integer("rounds"), c.out_data<T>(0), device.fault()});

@@ -180,10 +180,7 @@ void sample_poisson(KernelContext& c, const Stream& stream, int rate) {
   cuda::CudaDevice& device = cuda::device_of(c);
   const Numbers rates{c.data<void>(rate), c.in(rate).dtype()};
   const auto most = convert<double>(highest<T>());
-  {
-    const cuda::DeviceUse on = device.use();
-    cuda::for_each_index(device, c.numel(rate), CheckRate<T>{rates, most, device.fault()});
-  }
+  cuda::for_each_index(device, c.numel(rate), CheckRate<T>{rates, most, device.fault()});
   sample_each<T>(c, stream, c.numel(rate), MakePoisson<T>{rates, most});
 }
 
@@ -249,7 +246,6 @@ void sample_binomial(KernelContext& c, const Stream& stream, int first, const Sh
   BroadcastMap<2> map;
   make_broadcast_map<2>(each, {&c.shape(first), &c.shape(first + 1)}, map);
   const bool known = with_type(TypeList<Half, float, double, int32_t, int64_t>{}, c.in(first).dtype(), [&]<class T>() {
-    const cuda::DeviceUse on = device.use();
     cuda::for_each_index(device, parameters,
                          MakeTrials<U, T>{c.data<T>(first), c.data<T>(first + 1), cuda::Mapped<2, int64_t>(map),
                                           convert<double>(highest<U>()), all.data(), device.fault()});

@@ -63,16 +63,13 @@ struct Bincount {
   template <class T>
   static void run(KernelContext& c) {
     cuda::CudaDevice& device = cuda::device_of(c);
-    const cuda::IndexList list{c.data<void>(0), c.in(0).dtype(), c.numel(0)};
+    const cuda::IndexList list = cuda::indices_of(c, 0);
     const int64_t bins = c.out_numel(0), columns = c.shape(0).dim(c.shape(0).rank() - 1);
     cuda::expect_sortable(list.count, bins);
     const Scratch<uint32_t> keys(device, list.count);
-    {
-      const cuda::DeviceUse stream = device.use();
-      cuda::for_each_index(device, list.count,
-                           KeyOfInteger{list, columns, c.out_shape(0).dim(c.out_shape(0).rank() - 1),
-                                        static_cast<uint32_t>(bins), keys.data(), device.fault()});
-    }
+    cuda::for_each_index(device, list.count,
+                         KeyOfInteger{list, columns, c.out_shape(0).dim(c.out_shape(0).rank() - 1),
+                                      static_cast<uint32_t>(bins), keys.data(), device.fault()});
     const cuda::SortedRows sorted(device, keys.data(), list.count, bins);
     const bool binary = c.flag("binary_output");
     const T* weights = c.numel(2) > 0 && !binary ? c.data<T>(2) : nullptr;
@@ -113,12 +110,9 @@ struct Histogram {
     const T* range = c.data<T>(1);
     cuda::expect_sortable(count, bins);
     const Scratch<uint32_t> keys(device, count);
-    {
-      const cuda::DeviceUse stream = device.use();
-      // A wrong range is an error even if nothing is to be counted.
-      cuda::for_each_index(device, 1, CheckRange<T>{range, device.fault()});
-      cuda::for_each_index(device, count, KeyOfNumber<T>{c.data<T>(0), range, bins, keys.data(), device.fault()});
-    }
+    // A wrong range is an error even if nothing is to be counted.
+    cuda::for_each_index(device, 1, CheckRange<T>{range, device.fault()});
+    cuda::for_each_index(device, count, KeyOfNumber<T>{c.data<T>(0), range, bins, keys.data(), device.fault()});
     const cuda::SortedRows sorted(device, keys.data(), count, bins);
     with_index_type(c.type("dtype"), [&]<class Count>() {
       cuda::for_each_index(device, bins,

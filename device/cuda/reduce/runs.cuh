@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "panto/device/cuda/bisect.cuh"
 #include "panto/device/cuda/reduce/sorted_rows.h"
 
 namespace panto::cuda {
@@ -30,16 +31,7 @@ struct Runs {
   }
   // Returns where the rows with a key of at least `key` begin.
   __device__ int64_t begin_of(int64_t key) const {
-    int64_t low = 0, high = count;
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (int64_t{keys[middle]} < key) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return first_with(count, [&](int64_t i) { return int64_t{keys[i]} >= key; });
   }
 
  private:

@@ -12,8 +12,6 @@
 namespace panto {
 namespace {
 
-cuda::IndexList ids_of(const KernelContext& c) { return {c.data<void>(1), c.in(1).dtype(), c.numel(1)}; }
-
 // ---- Unsorted ids --------------------------------------------------------------------------------------------------
 
 template <class Rows>
@@ -21,7 +19,7 @@ struct UnsortedSegments {
   template <class T>
   static void run(KernelContext& c) {
     const int64_t segments = c.out_shape(0).dim(0);
-    const cuda::IndexList ids = ids_of(c);
+    const cuda::IndexList ids = cuda::indices_of(c, 1);
     cuda::CudaDevice& device = cuda::device_of(c);
     T* out = c.out_data<T>(0);
     cuda::fill(device, out, c.out_numel(0), Rows::template nothing<T>());
@@ -50,10 +48,7 @@ struct CheckOrder {
 // least 0 and do not decrease.
 int64_t count_segments(cuda::CudaDevice& device, const cuda::IndexList& ids) {
   if (ids.count == 0) return 0;
-  {
-    const cuda::DeviceUse stream = device.use();
-    cuda::for_each_index(device, ids.count, CheckOrder{ids, device.fault()});
-  }
+  cuda::for_each_index(device, ids.count, CheckOrder{ids, device.fault()});
   int64_t last = 0;
   with_index_type(ids.type, [&]<class Index>() {
     Index id{};
@@ -88,7 +83,7 @@ struct SortedSegments {
   template <class T>
   static void run(KernelContext& c) {
     cuda::CudaDevice& device = cuda::device_of(c);
-    const cuda::IndexList ids = ids_of(c);
+    const cuda::IndexList ids = cuda::indices_of(c, 1);
     Tensor out = allocate_tensor(device, c.in(0).dtype(), with_first(count_segments(device, ids), c.shape(0)));
     if (out.numel() > 0) {
       T* to = mutable_data<T>(out);

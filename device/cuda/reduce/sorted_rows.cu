@@ -1,11 +1,10 @@
 #include "panto/device/cuda/reduce/sorted_rows.h"
 
-#include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
 #include <limits>
 
 #include "panto/device/cuda/array/index_list.cuh"
 #include "panto/device/cuda/each.cuh"
+#include "panto/device/cuda/reduce/sort_pairs.cuh"
 
 namespace panto::cuda {
 namespace {
@@ -41,20 +40,9 @@ SortedRows::SortedRows(CudaDevice& device, const uint32_t* keys, int64_t count, 
   if (count == 0) return;
   const Scratch<uint32_t> order(device, count);
   for_each_index(device, count, NumberRows{order.data()});
-  uint32_t *sorted_keys = numbers_.data(), *sorted_rows = sorted_keys + count;
   int bits = 0;
   while (limit >> bits != 0) ++bits;
-  const auto n = static_cast<int>(count);
-  const DeviceUse stream = device.use();
-  size_t bytes = 0;
-  const auto sort = [&](void* space) {
-    check(
-        cub::DeviceRadixSort::SortPairs(space, bytes, keys, sorted_keys, order.data(), sorted_rows, n, 0, bits, stream),
-        "sorting rows");
-  };
-  sort(nullptr);
-  const Scratch<uint8_t> space(device, std::max<int64_t>(1, static_cast<int64_t>(bytes)));
-  sort(space.data());
+  sort_pairs(device, count, bits, keys, numbers_.data(), order.data(), numbers_.data() + count);
 }
 
 SortedRows sort_by_segment(CudaDevice& device, const IndexList& ids, int64_t segments) {

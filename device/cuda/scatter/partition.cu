@@ -64,10 +64,7 @@ struct DynamicPartition {
     const int64_t inner = numel_behind(c.shape(0), c.shape(1).rank());
     cuda::expect_sortable(count, parts);
     const Scratch<uint32_t> keys(device, count);
-    {
-      const cuda::DeviceUse stream = device.use();
-      cuda::for_each_index(device, count, KeyOfPart{c.data<int32_t>(1), parts, keys.data(), device.fault()});
-    }
+    cuda::for_each_index(device, count, KeyOfPart{c.data<int32_t>(1), parts, keys.data(), device.fault()});
     const cuda::SortedRows sorted(device, keys.data(), count, parts);
     const std::vector<int64_t> begins = begins_of(device, sorted, parts);
     for (int k = 0; k < c.num_outputs(); ++k) {
@@ -119,15 +116,11 @@ struct DynamicStitch {
     cuda::expect_sortable(count, kLimit);
     const Scratch<uint32_t> keys(device, count);
     std::vector<int64_t> first;  // slices of the inputs before
-    {
-      const cuda::DeviceUse stream = device.use();
-      int64_t before = 0;
-      for (int k = 0; k < n; ++k) {
-        cuda::for_each_index(device, c.numel(k),
-                             KeyOfPosition{c.data<int32_t>(k), keys.data() + before, device.fault()});
-        first.push_back(before);
-        before += c.numel(k);
-      }
+    int64_t before = 0;
+    for (int k = 0; k < n; ++k) {
+      cuda::for_each_index(device, c.numel(k), KeyOfPosition{c.data<int32_t>(k), keys.data() + before, device.fault()});
+      first.push_back(before);
+      before += c.numel(k);
     }
     const cuda::SortedRows sorted(device, keys.data(), count, kLimit);
     uint32_t largest = 0;

@@ -27,8 +27,6 @@ struct KeyOfPlace {
   }
 };
 
-IndexList indices_of(const KernelContext& c, int i) { return {c.data<void>(i), c.in(i).dtype(), c.numel(i)}; }
-
 }  // namespace
 
 Places places_of(const KernelContext& c, int i, const Positions& positions) {
@@ -50,7 +48,6 @@ Places rows_of(const KernelContext& c, int i, int64_t rows) {
 
 void check_places(CudaDevice& device, const Places& places) {
   if (places.rows == 0) return;
-  const DeviceUse stream = device.use();
   for_each_index(device, places.rows, CheckPlace{places, device.fault()});
 }
 

@@ -28,13 +28,8 @@ struct ScatterNd {
   template <class T>
   static void run(KernelContext& c) {
     const Positions positions(c.shape(0), c.out_shape(0));
-    cuda::CudaDevice& device = cuda::device_of(c);
-    T* out = c.out_data<T>(0);
-    if (const int64_t n = c.out_numel(0); n > 0) {
-      const cuda::DeviceUse stream = device.use();
-      cuda::check(cudaMemsetAsync(out, 0, static_cast<size_t>(n) * sizeof(T), stream), "filling with zeros");
-    }
-    change<AddFn>(c, cuda::places_of(c, 0, positions), positions.inner, 1, out);
+    cuda::clear_output(c);
+    change<AddFn>(c, cuda::places_of(c, 0, positions), positions.inner, 1, c.out_data<T>(0));
   }
 };
 

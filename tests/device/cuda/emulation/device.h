@@ -31,9 +31,6 @@
 #define gridDim (::panto::emulation::position.blocks)
 
 inline void __syncthreads() { ::panto::emulation::wait_for_block(); }
-inline void __syncwarp(unsigned = ~0u) {
-  static_cast<void>(::panto::emulation::exchange(0, ::panto::emulation::lane()));
-}
 inline uint32_t __shfl_sync(unsigned, uint32_t word, int from) { return ::panto::emulation::exchange(word, from); }
 inline uint32_t __shfl_up_sync(unsigned, uint32_t word, unsigned distance) {
   return ::panto::emulation::exchange(word, ::panto::emulation::lane() - static_cast<int>(distance));
@@ -41,20 +38,11 @@ inline uint32_t __shfl_up_sync(unsigned, uint32_t word, unsigned distance) {
 inline uint32_t __shfl_down_sync(unsigned, uint32_t word, unsigned distance) {
   return ::panto::emulation::exchange(word, ::panto::emulation::lane() + static_cast<int>(distance));
 }
-inline uint32_t __shfl_xor_sync(unsigned, uint32_t word, int mask) {
-  return ::panto::emulation::exchange(word, ::panto::emulation::lane() ^ mask);
-}
 
 template <class T>
 T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> wanted) {
   const T old = *at;
   if (old == expected) *at = wanted;
-  return old;
-}
-template <class T>
-T atomicAdd(T* at, std::type_identity_t<T> more) {
-  const T old = *at;
-  *at = old + more;
   return old;
 }
 

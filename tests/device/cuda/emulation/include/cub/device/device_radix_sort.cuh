@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -18,19 +17,6 @@ struct DeviceRadixSort {
   template <class Key, class Value>
   static cudaError_t SortPairs(void* space, size_t& bytes, const Key* keys, Key* sorted_keys, const Value* values,
                                Value* sorted_values, int count, int begin_bit, int end_bit, cudaStream_t stream) {
-    return sort<false>(space, bytes, keys, sorted_keys, values, sorted_values, count, begin_bit, end_bit, stream);
-  }
-  template <class Key, class Value>
-  static cudaError_t SortPairsDescending(void* space, size_t& bytes, const Key* keys, Key* sorted_keys,
-                                         const Value* values, Value* sorted_values, int count, int begin_bit,
-                                         int end_bit, cudaStream_t stream) {
-    return sort<true>(space, bytes, keys, sorted_keys, values, sorted_values, count, begin_bit, end_bit, stream);
-  }
-
- private:
-  template <bool kDescending, class Key, class Value>
-  static cudaError_t sort(void* space, size_t& bytes, const Key* keys, Key* sorted_keys, const Value* values,
-                          Value* sorted_values, int count, int begin_bit, int end_bit, cudaStream_t stream) {
     static_assert(std::is_unsigned_v<Key>, "keys are compared as bits");
     if (space == nullptr) {
       bytes = 1;
@@ -44,8 +30,7 @@ struct DeviceRadixSort {
       };
       std::vector<int> order(static_cast<size_t>(count));
       std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order,
-                               [&](int a, int b) { return kDescending ? part(a) > part(b) : part(a) < part(b); });
+      std::ranges::stable_sort(order, [&](int a, int b) { return part(a) < part(b); });
       for (int i = 0; i < count; ++i) {
         sorted_keys[i] = keys[order[static_cast<size_t>(i)]];
         sorted_values[i] = values[order[static_cast<size_t>(i)]];
